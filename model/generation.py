@@ -1,0 +1,98 @@
+"""Writing: the loop of forward pass and draw, one step at a time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import torch
+from transformers import DynamicCache
+
+from model.edits import Edit
+from model.language_model import LanguageModel
+from model.sampling import Draw, Settings, draw_at, sampling_stages, uniforms
+from model.taps import Recorder, recording
+from model.tokens import Tokens
+from model.tracing import as_tokens
+
+
+class Stop(StrEnum):
+    """Why writing stopped."""
+
+    END_TOKEN = "the model drew its end token"
+    LENGTH = "the number of tokens asked for was reached"
+    CONTEXT = "the model's context is full"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One turn of the loop.
+
+    Attributes:
+        index: 0 for the step that reads the prompt (prefill), then 1, 2, …
+        draw: the token drawn, and how.
+        logits: what it was drawn from, float32 (vocabulary size,).
+        computed: positions this forward pass computed.
+        cached: positions read from the KV cache.
+        stop: why writing stops after this step, or None.
+    """
+
+    index: int
+    draw: Draw
+    logits: torch.Tensor
+    computed: int
+    cached: int
+    stop: Stop | None
+
+
+def generate(
+    lm: LanguageModel,
+    text_or_ids: str | Tokens | Sequence[int],
+    settings: Settings | None = None,
+    use_cache: bool = True,
+    max_tokens: int = 64,
+    edits: tuple[Edit, ...] = (),
+) -> Iterator[Step]:
+    """Write on, step by step; the caller may stop asking at any step.
+
+    The same settings, seed and prompt give the same tokens with the cache and without, up to
+    rounding: without it every step computes all positions again.
+
+    Args:
+        max_tokens: how many tokens to write at most.
+
+    Raises:
+        TextRefused: if there is nothing to run, or more than the model was made for.
+    """
+    settings = settings or Settings()
+    sequence = list(as_tokens(lm, text_or_ids).ids)
+    lm.check_length(len(sequence))
+    cache = DynamicCache(config=lm.module.config) if use_cache else None
+    numbers = uniforms(settings.seed, max_tokens)
+    cached = 0
+    for index in range(max_tokens):
+        logits = _next_logits(lm, sequence[cached:], cache, edits)
+        computed = len(sequence) - cached
+        number = None if settings.greedy else float(numbers[index])
+        drawn = draw_at(sampling_stages(logits, settings), number)
+        stop = _why_stop(lm, drawn.id, index + 1 == max_tokens, len(sequence) + 1)
+        yield Step(index, drawn, logits, computed, cached, stop)
+        if stop:
+            return
+        cached = len(sequence) if use_cache else 0
+        sequence.append(drawn.id)
+
+
+@torch.inference_mode()
+def _next_logits(lm: LanguageModel, ids: list[int], cache: DynamicCache | None, edits: tuple[Edit, ...]):
+    inputs = torch.tensor([ids], device=lm.device)
+    with lm.turns.take(), recording(Recorder(edits, keep=False)):
+        output = lm.module(inputs, cache=cache, use_cache=cache is not None, logits_to_keep=1)
+    return output.logits[0, -1].float()
+
+
+def _why_stop(lm: LanguageModel, id: int, last: bool, length: int) -> Stop | None:
+    if id in lm.end_ids:
+        return Stop.END_TOKEN
+    if length >= lm.architecture.positions:
+        return Stop.CONTEXT
+    return Stop.LENGTH if last else None

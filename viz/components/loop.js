@@ -1,0 +1,584 @@
+// The loop: one run of the model as one continuous picture. Python sends it from viz/loop.py.
+//
+// A station is a titled part of the picture; its body is a block of columns with one row a token,
+// so that a token can be followed straight across. Rows only cross where tokens look at each other.
+// The stations are laid out by the style sheet; the flow between them is drawn afterwards, over
+// the places where they came to stand.
+
+const FOLD_BELOW = 54; // Width in units of text size below which the stations are stacked.
+const FLIGHT_MS = 500;
+const LEAST_WEIGHT = 0.005; // Attention below this is a dot in the triangle, but no line.
+const STRIP_CENTRE = 0.38; // Where in a row's height the strips stand, and where the stream runs.
+const STREAM_CENTRE = 0.84;
+const QUERY_LINE = "";
+const KEY_LINE = "4 3";
+const VALUE_LINE = "1.5 3";
+
+export default function (component) {
+  const stage = stageOf(component.parentElement);
+  const before = stage.loopView;
+  if (before) before.observer.disconnect();
+  const view = {
+    stage,
+    data: withArrays(component.data),
+    select: (position) => component.setStateValue("selected", position),
+    ask: (name, value) => component.setTriggerValue(name, value),
+    row: component.data.selected - component.data.first_position,
+    pointed: null,
+    observer: new ResizeObserver(() => stage.clientWidth !== view.width && draw(view)),
+  };
+  stage.loopView = view;
+  draw(view);
+  view.observer.observe(stage);
+  // Text takes its final width only when the page's fonts are there.
+  document.fonts.ready.then(() => stage.loopView === view && mark(view));
+  if (grewSince(before, view)) fly(view);
+  return () => view.observer.disconnect();
+}
+
+function withArrays(data) {
+  const arrays = Object.entries(data)
+    .filter(([, value]) => value && value.f32)
+    .map(([name, value]) => [name, unpacked(value)]);
+  return { ...data, ...Object.fromEntries(arrays) };
+}
+
+// A token flies once: not again when the same run is drawn anew for another layer or head.
+function grewSince(before, view) {
+  const total = view.data.positions_total;
+  return view.data.grew && (!before || before.data.positions_total !== total);
+}
+
+// ---- Sizes -------------------------------------------------------------------------------------
+
+function sizes(view) {
+  const { stage, data } = view;
+  const unit = parseFloat(getComputedStyle(stage).fontSize);
+  const rows = data.labels.length;
+  const folded = stage.clientWidth < FOLD_BELOW * unit;
+  const roomy = Math.min(52, Math.max(28, 320 / rows));
+  const pitch = ((folded ? 28 : roomy) * unit) / 16;
+  const dot = Math.min(pitch * 0.5, (folded ? 190 : 120) * (unit / 16) / rows);
+  const cell = Math.max(2, Math.round((3 * unit) / 16));
+  const spare = stage.clientWidth - rows * dot - unit * 47;
+  const strip = folded
+    ? (stage.clientWidth - 8.5 * unit) / 3
+    : Math.min(3.4 * unit, Math.max(1.6 * unit, spare / 8));
+  const embedding = folded ? stage.clientWidth - 7 * unit : 2 * strip;
+  const cells = (width, array) => Math.min(Math.floor(width / cell), array.shape[1]);
+  return {
+    unit, folded, pitch, dot, cell,
+    headCells: cells(strip, data.query),
+    streamCells: cells(strip, data.embedding),
+    embeddingCells: cells(embedding, data.embedding),
+  };
+}
+
+// ---- The picture -------------------------------------------------------------------------------
+
+function draw(view) {
+  const { stage } = view;
+  const focused = stage.getRootNode().activeElement?.dataset.focus;
+  view.width = stage.clientWidth;
+  view.size = sizes(view);
+  view.colours = coloursOf(stage);
+  view.flow = element("svg", { class: "flow", "aria-hidden": "true" });
+  view.figure = element("div", {
+    class: view.size.folded ? "loop folded" : "loop wide",
+    role: "figure",
+    "aria-label": view.data.alt,
+    style: `--pitch: ${view.size.pitch}px; --strip-centre: ${STRIP_CENTRE}`,
+  }, view.flow, ...stations(view), caption(view));
+  stage.replaceChildren(view.figure);
+  if (!view.size.folded) layStreams(view);
+  mark(view);
+  if (focused) stage.querySelector(`[data-focus="${focused}"]`)?.focus();
+}
+
+function stations(view) {
+  return [
+    tokenStation(view), embeddingStation(view), layersBefore(view), layerStation(view),
+    layersAfter(view), nextStation(view), drawStation(view),
+  ];
+}
+
+// A title opens the page about its station, if there is one.
+function station(view, name, title, about, page, ...body) {
+  const heading = page
+    ? element("button", {
+        class: "title", "data-focus": name, onclick: () => view.ask("open", page),
+      }, title, element("span", { class: "more", "aria-hidden": "true" }, " ›"))
+    : element("span", { class: "title" }, title);
+  const header = element("div", { class: "header" },
+    heading, element("div", { class: "about" }, ...[about].flat()));
+  return element("section", { class: `station ${name}` }, header, ...body);
+}
+
+function block(...columns) {
+  const style = `grid-template-columns: repeat(${columns.length}, auto)`;
+  return element("div", { class: "block", style }, ...columns);
+}
+
+function column(name, head, cells, foot = "") {
+  return element("div", { class: `column ${name}` },
+    element("div", { class: "column-head" }, ...[head].flat()),
+    element("div", { class: "cells" }, ...cells),
+    element("div", { class: "foot" }, foot));
+}
+
+function token(label) {
+  return element("bdi", { class: "token mono", title: label }, label);
+}
+
+// ---- 1 · Tokens --------------------------------------------------------------------------------
+
+function tokenStation(view) {
+  const { data } = view;
+  const cells = data.labels.map((label, row) => element("div", { class: "cell", "data-row": row },
+    chip(view, label, row), element("span", { class: "id", title: "token ID" }, `${data.ids[row]}`)));
+  const list = column("tokens-list", "token, ID", cells, ghost(data));
+  const box = list.querySelector(".cells");
+  box.setAttribute("role", "listbox");
+  box.setAttribute("aria-label", "Tokens of the prompt");
+  box.addEventListener("keydown", (event) => stepByKey(view, event));
+  return station(view, "tokens", "1 · Tokens", "the text in pieces", "tokens", block(list));
+}
+
+function chip(view, label, row) {
+  const { data } = view;
+  const point = (to) => () => { view.pointed = to; mark(view); };
+  return element("div", {
+    class: "chip", role: "option", "data-focus": `token ${row}`,
+    tabindex: row === view.row ? 0 : -1,
+    "aria-label": `position ${data.first_position + row}: ${label}, token ID ${data.ids[row]}`,
+    onclick: () => choose(view, row),
+    onmouseenter: point(row), onmouseleave: point(null), onfocus: point(row), onblur: point(null),
+  }, token(label));
+}
+
+// The place the drawn token will take.
+function ghost(data) {
+  return element("div", { class: "chip ghost" }, data.drawn ? token(data.drawn.label) : "next token");
+}
+
+function choose(view, row) {
+  view.row = row;
+  view.pointed = null;
+  mark(view);
+  view.select(view.data.first_position + row);
+}
+
+function stepByKey(view, event) {
+  const chips = [...view.figure.querySelectorAll("[role=option]")];
+  const at = chips.indexOf(event.target);
+  const last = chips.length - 1;
+  const to = {
+    ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: last,
+  }[event.key];
+  if (event.key === "Enter" || event.key === " ") choose(view, at);
+  else if (to !== undefined) chips[Math.min(last, Math.max(0, to))].focus();
+  else return;
+  event.preventDefault();
+}
+
+// ---- 2 · Embeddings ----------------------------------------------------------------------------
+
+function embeddingStation(view) {
+  const strips = stripColumn(view, "embedding", view.size.embeddingCells, "");
+  const columns = view.size.folded ? [labels(view), strips] : [strips];
+  return station(view, "embeddings", "2 · Embeddings", "each ID’s row of numbers", "embeddings",
+    block(...columns));
+}
+
+function labels(view) {
+  const cells = view.data.labels.map((label, row) =>
+    element("div", { class: "cell", "data-row": row }, token(label)));
+  return column("labels", "", cells);
+}
+
+function stripColumn(view, name, count, head) {
+  const { data, size } = view;
+  const cells = data.labels.map((label, row) => element("div", { class: "cell", "data-row": row },
+    strip(view, name, row, count, `width: ${count * size.cell}px`)));
+  return column(`strips ${name}`, head, cells, `±${short(data.scales[name])}`);
+}
+
+// One canvas pixel a value, drawn large: the first values of one row of an array.
+function strip(view, name, row, count, style) {
+  const { data, shape } = view.data[name];
+  const canvas = element("canvas", { class: "strip", width: count, height: 1, style, "aria-hidden": "true" });
+  const ink = canvas.getContext("2d");
+  for (let i = 0; i < count; i += 1) {
+    ink.fillStyle = diverging(view.colours, data[row * shape[1] + i] / view.data.scales[name]);
+    ink.fillRect(i, 0, 1, 1);
+  }
+  return canvas;
+}
+
+// ---- 3 · The layer that is opened up -----------------------------------------------------------
+
+function layerStation(view) {
+  const { data, size } = view;
+  const steppers = element("div", { class: "steppers" },
+    stepper(view, "layer", data.layer, data.layers - 1),
+    stepper(view, "head", data.head, data.heads - 1));
+  const of = (name, first, second) => stripColumn(view, name,
+    name.endsWith("added") ? size.streamCells : size.headCells,
+    [element("b", {}, first), element("span", {}, second)]);
+  const looking = [of("query", "Q", "query"), of("key", "K", "key")];
+  const weights = [triangle(view), takes(view)];
+  const value = of("value", "V", "value");
+  const adding = [of("mix", "mix", "of values"), of("attention_added", "attention", "adds"),
+    of("feed_forward_added", "feed-forw.", "adds")];
+  const blocks = size.folded
+    ? [block(labels(view), ...looking, value), block(labels(view), ...weights),
+       block(labels(view), ...adding)]
+    : [block(...looking, ...weights, value, ...adding)];
+  return station(view, "layer", `3 · Layer ${data.layer}, head ${data.head}`,
+    ["tokens look back at each other", steppers], "attention", ...blocks);
+}
+
+function stepper(view, what, value, last) {
+  const step = (name, sign, to) => {
+    const open = to >= 0 && to <= last;
+    // Not "disabled", which would drop the keyboard's place at the end of the range.
+    return element("button", {
+      class: "step", "aria-label": `${name} ${what}`, "aria-disabled": `${!open}`,
+      "data-focus": `${name} ${what}`, onclick: () => open && view.ask(what, to),
+    }, sign);
+  };
+  return element("span", { class: "stepper" }, step("previous", "‹", value - 1),
+    element("span", {}, `${what} ${value} of 0–${last}`), step("next", "›", value + 1));
+}
+
+// One dot a pair of tokens, its area the weight. What the mask forbids has no dot at all.
+function triangle(view) {
+  const { data, size } = view;
+  const rows = data.labels.length;
+  const dots = [];
+  for (let row = 0; row < rows; row += 1) {
+    for (let key = 0; key < rows; key += 1) {
+      const weight = weightOf(data, row, key);
+      if (Number.isNaN(weight)) continue;
+      dots.push(element("circle", {
+        cx: (key + 0.5) * size.dot,
+        cy: (row + (size.folded ? 0.5 : STRIP_CENTRE)) * size.pitch,
+        r: Math.max(1, Math.sqrt(weight) * size.dot * 0.55),
+        "data-row": row,
+      }));
+    }
+  }
+  const drawing = element("svg", {
+    class: "dots", "aria-hidden": "true", width: rows * size.dot, height: rows * size.pitch,
+  }, ...dots);
+  const head = [element("b", {}, "attention"), element("span", {}, "who looks at whom")];
+  return column("triangle", head, [drawing], "area = weight");
+}
+
+// How much the followed token takes from each row; filled in when a token is followed.
+function takes(view) {
+  const cells = view.data.labels.map((label, row) =>
+    element("div", { class: "cell takes-cell", "data-key": row }));
+  return column("takes", "", cells);
+}
+
+function weightOf(data, row, key) {
+  return data.attention.data[row * data.attention.shape[1] + key];
+}
+
+// ---- 4 · The other layers ----------------------------------------------------------------------
+
+function layersBefore(view) {
+  const count = view.data.layer;
+  if (view.size.folded || count === 0) return element("section", { class: "station before" });
+  return element("section", { class: "station before" },
+    element("div", { class: "deck-name" }, span(0, count - 1)), deck(count));
+}
+
+function layersAfter(view) {
+  const { data } = view;
+  const after = data.layers - 1 - data.layer;
+  const name = after ? span(data.layer + 1, data.layers - 1) : "none left";
+  const face = element("div", { class: "face" },
+    element("div", { class: "face-head" }, "its guess after …"),
+    ...data.lens.map((guess) => element("div", { class: "guess" },
+      element("span", { class: "depth" }, `${guess.layer}`), token(guess.label),
+      element("span", { class: "number" }, percent(guess.probability)))));
+  const title = `4 · ${data.layers - 1} more layers`;
+  const about = `the same step again: ${data.layer} before, ${after} after`;
+  return station(view, "after", title, about, null,
+    element("div", { class: "deck-name" }, name), element("div", { class: "folded-deck" }, deck(after), face));
+}
+
+function span(first, last) {
+  return first === last ? `layer ${first}` : `layers ${first}–${last}`;
+}
+
+// Thin edges of cards, one a layer.
+function deck(count) {
+  const edges = Array.from({ length: count }, () => element("i", {}));
+  return element("div", { class: "deck", "aria-hidden": "true" }, ...edges);
+}
+
+// ---- 5 · Next-token probabilities, 6 · the draw ------------------------------------------------
+
+function nextStation(view) {
+  const { data } = view;
+  const most = Math.max(data.rest_probability, ...data.candidates.map((one) => one.probability));
+  const bars = data.candidates.map((one) => bar(token(one.label), one.probability, most,
+    Boolean(data.drawn) && one.id === data.drawn.id, `token ID ${one.id}`));
+  const rest = `${data.rest_count.toLocaleString("en")} more tokens`;
+  const drawnFromRest = Boolean(data.drawn) && !data.candidates.some((one) => one.id === data.drawn.id);
+  bars.push(bar(element("span", { class: "rest" }, rest), data.rest_probability, most, drawnFromRest));
+  const row = data.selected - data.first_position;
+  const about = ["what may follow ", token(data.labels[row])];
+  return station(view, "next", "5 · Next-token probabilities", about, "sampling",
+    element("div", { class: "bars" }, ...bars));
+}
+
+function bar(name, probability, most, drawn, title) {
+  const width = `width: ${(100 * probability) / most}%`;
+  return element("div", { class: drawn ? "bar drawn" : "bar", title }, name,
+    element("span", { class: "track" }, element("i", { style: width })),
+    element("span", { class: "number" }, percent(probability)));
+}
+
+function drawStation(view) {
+  const { drawn, greedy } = view.data;
+  const how = drawn && (greedy
+    ? "the likeliest, no chance involved"
+    : `by random number ${drawn.uniform.toFixed(3)}, seed ${drawn.seed}`);
+  const body = drawn
+    ? element("div", { class: "draw-body" }, element("span", { class: "chip drawn-chip" }, token(drawn.label)),
+      element("span", { class: "how" }, how))
+    : element("div", { class: "draw-body" }, element("span", { class: "how" }, "nothing is drawn after this position"));
+  return station(view, "draw", "6 · The draw", [], "sampling", body);
+}
+
+function caption(view) {
+  const { data, size } = view;
+  const again = element("span", { class: "again" }, "the drawn token joins the prompt, and all of it runs again");
+  const strips = `Strips: first ${size.embeddingCells} of ${data.hidden_size} values, `
+    + `in a head ${size.headCells} of ${data.head_size}; `;
+  const legend = element("span", { class: "legend", "aria-hidden": "true" });
+  const origin = ["from the model", ...data.origin, data.window].join(" · ");
+  return element("div", { class: "caption" }, again,
+    element("div", {}, strips, "below zero ", legend, " above, full colour at the ± under each."),
+    element("div", {}, origin));
+}
+
+// ---- Following one token -----------------------------------------------------------------------
+
+function mark(view) {
+  const followed = view.pointed ?? view.row;
+  for (const node of view.figure.querySelectorAll("[data-row]")) {
+    node.classList.toggle("followed", Number(node.dataset.row) === followed);
+  }
+  view.figure.querySelectorAll("[role=option]").forEach((node, row) => {
+    node.setAttribute("aria-selected", `${row === view.row}`);
+    node.tabIndex = row === view.row ? 0 : -1;
+  });
+  for (const node of view.figure.querySelectorAll("[data-key]")) {
+    const weight = weightOf(view.data, followed, Number(node.dataset.key));
+    node.textContent = Number.isNaN(weight) ? "" : percent(weight, 0);
+  }
+  // The server has not answered yet: guesses and probabilities are another position's.
+  const waiting = view.row !== view.data.selected - view.data.first_position;
+  view.figure.classList.toggle("waiting", waiting);
+  drawFlow(view, followed, waiting);
+}
+
+// ---- Flow --------------------------------------------------------------------------------------
+
+function drawFlow(view, followed, waiting) {
+  const { flow, figure, size } = view;
+  flow.setAttribute("width", figure.clientWidth);
+  flow.setAttribute("height", figure.clientHeight);
+  const lines = [];
+  if (!size.folded) {
+    view.data.labels.forEach((_, row) => row !== followed && lines.push(...streamLines(view, row, "stream")));
+    lines.push(...streamLines(view, followed, "stream followed"), ...attentionLines(view, followed),
+      ...branches(view, followed));
+    if (followed === view.row && !waiting) lines.push(funnel(view, followed));
+  }
+  lines.push(...loopArrow(view));
+  flow.replaceChildren(...lines);
+}
+
+// Where an element came to stand, in the coordinates of the figure.
+function placeOf(view, node) {
+  const outer = view.figure.getBoundingClientRect();
+  const box = node.getBoundingClientRect();
+  const left = box.left - outer.left;
+  const top = box.top - outer.top;
+  return { left, top, right: left + box.width, bottom: top + box.height,
+    x: left + box.width / 2, y: top + box.height / 2 };
+}
+
+const placeIn = (view, selector) => placeOf(view, view.figure.querySelector(selector));
+const stripPlace = (view, name, row) =>
+  placeOf(view, view.figure.querySelectorAll(`.${name} .strip`)[row]);
+
+function streamHeight(view, row) {
+  return placeIn(view, ".layer .cells").top + (row + STREAM_CENTRE) * view.size.pitch;
+}
+
+function curve(from, to) {
+  const middle = (from.x + to.x) / 2;
+  return `M${from.x},${from.y} C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
+}
+
+function line(d, attributes) {
+  return element("path", { d, fill: "none", ...attributes });
+}
+
+// The residual stream of one token: from its chip through the embedding and past every layer.
+function streamLines(view, row, kind) {
+  const chipPlace = placeOf(view, view.figure.querySelectorAll("[role=option]")[row].parentNode);
+  const embedding = stripPlace(view, "embedding", row);
+  const card = placeIn(view, ".station.layer");
+  const y = streamHeight(view, row);
+  const start = curve({ x: embedding.right + 2, y: embedding.y }, { x: card.left, y });
+  return [
+    line(`M${chipPlace.right + 3},${embedding.y} H${embedding.left - 2}`, { class: kind }),
+    line(`${start} H${placeIn(view, ".folded-deck").left}`, { class: kind }),
+  ];
+}
+
+// The stream's own values, on its way into the layer and out of it.
+function layStreams(view) {
+  const card = placeIn(view, ".station.layer");
+  const lay = (name, row, left, right) => {
+    const top = streamHeight(view, row);
+    const count = Math.min(view.data[name].shape[1], Math.floor((right - left) / view.size.cell));
+    const style = `left: ${left}px; top: ${top}px; width: ${count * view.size.cell}px`;
+    const canvas = strip(view, name, row, count, style);
+    canvas.classList.add("laid");
+    canvas.dataset.row = row;
+    view.figure.append(canvas);
+  };
+  view.data.labels.forEach((_, row) => {
+    lay("stream_out", row, stripPlace(view, "feed_forward_added", row).right + view.size.unit, card.right);
+  });
+}
+
+function attentionLines(view, row) {
+  const query = stripPlace(view, "query", row);
+  const mix = stripPlace(view, "mix", row);
+  const lines = [];
+  view.data.labels.forEach((_, at) => {
+    const weight = weightOf(view.data, row, at);
+    if (!(weight >= LEAST_WEIGHT)) return;
+    const key = stripPlace(view, "key", at);
+    const value = stripPlace(view, "value", at);
+    const style = { class: "attention", "stroke-width": Math.max(1, weight * view.size.unit * 0.6) };
+    lines.push(line(curve({ x: query.right + 1, y: query.y }, { x: key.left - 1, y: key.y }), style),
+      line(curve({ x: value.right + 1, y: value.y }, { x: mix.left - 1, y: mix.y }), style));
+  });
+  return lines;
+}
+
+// What the layer reads from the stream, and where it adds to it.
+function branches(view, row) {
+  const y = streamHeight(view, row);
+  const read = (name, dash) => {
+    const place = stripPlace(view, name, row);
+    return line(`M${place.x},${y} V${place.bottom + 1}`, { class: `read ${name}`, "stroke-dasharray": dash });
+  };
+  const mix = stripPlace(view, "mix", row);
+  const attention = stripPlace(view, "attention_added", row);
+  const feedForward = stripPlace(view, "feed_forward_added", row);
+  const reach = view.size.unit * 0.5;
+  return [
+    read("query", QUERY_LINE), read("key", KEY_LINE), read("value", VALUE_LINE),
+    line(`M${mix.right + 1},${mix.y} H${attention.left - 1}`, { class: "adds" }),
+    line(bend(attention.right + 1, attention.y, attention.right + reach, y), { class: "adds" }),
+    plus(attention.right + reach, y, view.size.unit),
+    line(`M${feedForward.x},${y} V${feedForward.bottom + 1}`, { class: "adds" }),
+    line(bend(feedForward.right + 1, feedForward.y, feedForward.right + reach, y), { class: "adds" }),
+    plus(feedForward.right + reach, y, view.size.unit),
+  ];
+}
+
+// To the side, then down.
+function bend(fromX, fromY, toX, toY) {
+  return `M${fromX},${fromY} Q${toX},${fromY} ${toX},${toY}`;
+}
+
+function plus(x, y, unit) {
+  const r = unit * 0.36;
+  return element("g", { class: "plus" }, element("circle", { cx: x, cy: y, r }),
+    line(`M${x - r / 2},${y} h${r} M${x},${y - r / 2} v${r}`, {}));
+}
+
+// The followed token's last vector spreads over the whole vocabulary.
+function funnel(view, row) {
+  const face = placeIn(view, ".face");
+  const bars = placeIn(view, ".bars");
+  const y = streamHeight(view, row);
+  const x = (face.right + bars.left) / 2;
+  return element("path", { class: "funnel",
+    d: `M${face.right},${y - 3} C${x},${y - 3} ${x},${bars.top} ${bars.left},${bars.top} `
+      + `V${bars.bottom} C${x},${bars.bottom} ${x},${y + 3} ${face.right},${y + 3} Z` });
+}
+
+// From the drawn token back to the end of the prompt.
+function loopArrow(view) {
+  const drawn = view.figure.querySelector(".drawn-chip");
+  if (!drawn) return [];
+  const d = loopPath(view, placeOf(view, drawn), placeIn(view, ".ghost"));
+  const end = placeIn(view, ".ghost");
+  return [line(d, { class: "again-line" }),
+    element("path", { class: "again-head", d: arrowHead(view, end) })];
+}
+
+function loopPath(view, from, to) {
+  const r = view.size.unit * 0.75;
+  if (view.size.folded) return `M${from.left},${from.y} H6`;
+  return `M${from.left - 4},${from.y} H${to.x + r} Q${to.x},${from.y} ${to.x},${from.y - r} V${to.bottom + 10}`;
+}
+
+function arrowHead(view, place) {
+  const { x, bottom } = place;
+  return `M${x - 6},${bottom + 12} L${x},${bottom + 3} L${x + 6},${bottom + 12} Z`;
+}
+
+// The token just appended flies from the draw to its place in the prompt.
+function fly(view) {
+  if (calm() || view.size.folded) return;
+  const chips = view.figure.querySelectorAll("[role=option]");
+  const target = chips[chips.length - 1];
+  const from = placeIn(view, ".station.draw");
+  const to = placeOf(view, target);
+  const path = loopPath(view, { left: from.left, y: placeIn(view, ".draw-body").y }, to);
+  const flyer = element("span", { class: "chip flyer", "aria-hidden": "true" },
+    token(view.data.labels[view.data.labels.length - 1]));
+  flyer.style.offsetPath = `path("${path}")`;
+  view.figure.append(flyer);
+  flyer.animate({ offsetDistance: ["0%", "100%"] }, { duration: FLIGHT_MS, easing: "ease-out" })
+    .finished.then(() => flyer.remove());
+}
+
+// ---- Colours and numbers -----------------------------------------------------------------------
+
+function coloursOf(stage) {
+  const style = getComputedStyle(stage);
+  const rgb = (name) => style.getPropertyValue(name).match(/[0-9a-f]{2}/gi).map((pair) => parseInt(pair, 16));
+  return { low: rgb("--low"), zero: rgb("--background"), high: rgb("--high") };
+}
+
+// Blue, page, orange; full colour at ±1 and beyond.
+function diverging(colours, value) {
+  const share = Math.min(1, Math.abs(value));
+  const end = value < 0 ? colours.low : colours.high;
+  const mixed = colours.zero.map((zero, i) => Math.round(zero + share * (end[i] - zero)));
+  return `rgb(${mixed.join(",")})`;
+}
+
+function percent(share, digits = 1) {
+  const least = 0.5 * 10 ** -(digits + 2);
+  if (share > 0 && share < least) return `<${(10 ** -digits).toFixed(digits)}%`;
+  return `${(100 * share).toFixed(digits)}%`;
+}
+
+const short = (value) => (value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString());
