@@ -100,7 +100,7 @@ def _within(value: object, low: float, high: float, default: float) -> float:
 
 def _uniforms_by_seed(uniforms: Mapping[int, float] | Sequence[float], seed: int) -> dict:
     if isinstance(uniforms, Mapping):
-        return dict(uniforms)
+        return dict(sorted(uniforms.items()))
     return {seed + i: u for i, u in enumerate(uniforms)}
 
 

@@ -100,3 +100,8 @@ def css() -> str:
         names += [f"--low: {low};", f"--high: {high};"]
         rules.append(f"{selector} {{ {' '.join(names)} }}")
     return "\n".join(rules)
+
+
+def page_css(theme: str) -> str:
+    """The roles as custom properties of the whole page, for the theme it wears."""
+    return f":root {{ {' '.join(f'--{name}: {role.on(theme)};' for name, role in ROLES.items())} }}"

@@ -47,7 +47,8 @@ function receive(view, data) {
     view.packedLabels = data.labels;
     view.sorted = sortedByLogit(unpacked(data.logits).data);
     view.labels = unpackedText(data.labels).split("\n");
-    view.parts.title.textContent = `One pin, ${count(view.labels.length)} tokens: which is next?`;
+    view.parts.instruction.textContent = `All ${tokens(view.labels.length)} lie end to end, each as `
+      + "wide as its probability. Move the temperature: the strip stretches, the pin stays.";
     view.parts.segments.replaceChildren();
     view.reading = null;
   }
@@ -94,18 +95,17 @@ function build(view) {
   parts.details.append(parts.entropy);
   parts.stages = element("ol", { class: "stages", "aria-label": "What is left after each stage" });
   parts.live = element("div", { class: "unseen", "aria-live": "polite" });
-  parts.title = element("h3", {});
+  parts.instruction = element("p", { class: "instruction" });
   parts.again = element("button", { type: "button", onclick: () => dropAgain(view) }, "Drop again");
   parts.hundred = element("button", { type: "button", "aria-pressed": "false",
     onclick: () => toggleRug(view) }, `Drop ${DROPS}`);
-  const reset = element("button", { type: "button", onclick: () => resetSettings(view) }, "Reset");
+  const reset = element("button", { type: "button", onclick: () => resetSettings(view) }, "Reset sliders");
   parts.blocks = [
-    parts.title,
-    element("p", { class: "instruction" }, "Each block is one token, as wide as its probability. "
-      + "Move the temperature: the strip stretches, the pin stays where it fell."),
-    element("div", { class: "controls" }, ...parts.controls.map((control) => control.block)),
+    element("h3", {}, "The next token is where the pin lands"),
+    parts.instruction,
     parts.board,
     element("div", { class: "buttons" }, parts.again, parts.hundred, reset),
+    element("div", { class: "controls" }, ...parts.controls.map((control) => control.block)),
     parts.stages,
     parts.counts,
     element("p", { class: "small muted" }, "Logits: from the model. Probabilities: by formula, "
@@ -118,7 +118,7 @@ function build(view) {
 
 function buildBoard(view) {
   const segments = element("div", { class: "segments" });
-  const pools = ["pool", "pool cut"].map((kind) =>
+  const [pool, cut] = ["pool", "cut"].map((kind) =>
     element("div", { class: kind }, element("span", {})));
   const frame = element("div", { class: "frame", hidden: true });
   const strip = element("div", {
@@ -130,21 +130,23 @@ function buildBoard(view) {
     onpointerleave: () => read(view, null),
     onfocus: () => read(view, view.reading ?? 0),
     onblur: () => read(view, null),
-  }, segments, ...pools, frame);
+  }, pool, cut, segments, frame);
   const pin = element("div", { class: "pin" });
+  const span = element("div", { class: "span" });
   const flag = { before: element("span", {}), drawn: element("span", {}), token: element("bdi", {}),
     chance: element("span", {}), after: element("span", {}) };
   flag.text = element("span", { class: "flag" }, flag.drawn, flag.token, flag.chance);
   const rug = element("div", { class: "rug", hidden: true });
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((u) => element("span", {}, String(u)));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((u) => 
+    element("span", { style: `left: ${u * 100}%` }, String(u)));
   const caption = element("p", { class: "caption" });
   const pooled = element("p", { class: "pooled muted" });
   const board = element("div", { class: "board", role: "figure" },
     element("div", { class: "flags" }, flag.before, flag.text, flag.after),
-    element("div", { class: "field" }, strip, rug, pin),
+    element("div", { class: "field" }, strip, element("div", { class: "spans" }, span), rug, pin),
     element("div", { class: "ticks small muted", "aria-hidden": "true" }, ...ticks),
     element("div", { class: "captions" }, caption, pooled));
-  return { board, strip, segments, pools, frame, pin, flag, rug, caption, pooled };
+  return { board, strip, segments, pool, cut, frame, pin, span, flag, rug, caption, pooled };
 }
 
 function buildCounts() {
@@ -182,7 +184,7 @@ const CONTROLS = [
     name: "temperature",
     title: "Temperature T",
     shown: (value) => value.toFixed(2),
-    hint: (value) => {
+    explain: (value) => {
       if (value === 0) return "greedy: always the likeliest token";
       if (value === 1) return "the model's own probabilities";
       return value < 1 ? "likely tokens gain" : "unlikely tokens gain";
@@ -192,20 +194,20 @@ const CONTROLS = [
     name: "top_k",
     title: "Top-k",
     shown: (value) => (value === 0 ? "off" : count(value)),
-    hint: (value) => (value === 0 ? "all tokens stay" : `only the ${count(value)} likeliest stay`),
+    explain: (value) => (value === 0 ? "all tokens stay" : `only the ${count(value)} likeliest stay`),
   },
   {
     name: "top_p",
     title: "Top-p",
     shown: (value) => (value === 1 ? "off" : value.toFixed(2)),
-    hint: (value) => (value === 1
+    explain: (value) => (value === 1
       ? "all tokens stay" : `the likeliest, until they hold ${Math.round(value * 100)}%`),
   },
   {
     name: "min_p",
     title: "Min-p",
     shown: (value) => (value === 0 ? "off" : value.toFixed(2)),
-    hint: (value) => (value === 0
+    explain: (value) => (value === 0
       ? "all tokens stay" : `at least ${Math.round(value * 100)}% as likely as the first`),
   },
 ];
@@ -245,9 +247,9 @@ function drawControls(view) {
   for (const control of view.parts.controls) {
     const value = view.settings[control.name];
     control.slider.value = toSlider(view, control.name);
-    control.slider.setAttribute("aria-valuetext", `${control.shown(value)}, ${control.hint(value)}`);
+    control.slider.setAttribute("aria-valuetext", `${control.shown(value)}, ${control.explain(value)}`);
     control.output.textContent = control.shown(value);
-    control.hint.textContent = control.hint(value);
+    control.hint.textContent = control.explain(value);
   }
 }
 
@@ -295,12 +297,11 @@ function dropAgain(view) {
   }
 }
 
-// The pins of the next hundred seeds known, this one's first; pressed again, they are lifted.
+// The pins of a hundred seeds, this one's first or else the last known; pressed again, they go.
 function toggleRug(view) {
   const seeds = [...view.uniforms.keys()];
-  const from = seeds.indexOf(view.settings.seed);
-  view.rugSeeds = view.rugSeeds.length ? []
-    : Array.from({ length: DROPS }, (_, i) => seeds[(from + i) % seeds.length]);
+  const from = Math.min(seeds.indexOf(view.settings.seed), seeds.length - DROPS);
+  view.rugSeeds = view.rugSeeds.length ? [] : seeds.slice(from, from + DROPS);
   view.parts.rug.replaceChildren(...view.rugSeeds.map((seed) =>
     element("i", { style: `left: ${view.uniforms.get(seed) * 100}%` })));
   move(view);
@@ -349,21 +350,19 @@ function drawStrip(view) {
   }
   const segments = view.parts.segments.children;
   for (let unused = rank; unused < segments.length; unused += 1) segments[unused].hidden = true;
-  const firstCut = Math.max(rank, kept);
-  drawPool(view, view.parts.pools[0], rank, firstCut, "more");
-  drawPool(view, view.parts.pools[1], firstCut, view.shown, "cut");
+  const more = drawBlock(view, view.parts.pool, rank, Math.max(rank, kept), "more");
+  view.parts.pooled.textContent = more && `Hatched: ${more}`;
+  drawBlock(view, view.parts.cut, kept, view.shown, "cut");
 }
 
 function drawSegment(view, rank) {
   const width = view.edge(rank) - view.edge(rank - 1);
   const segment = view.parts.segments.children[rank] ?? addSegment(view, rank);
   const [name, chance] = segment.children;
-  const isCut = rank >= view.stages.kept;
   segment.hidden = false;
-  segment.className = isCut ? "segment cut" : "segment";
-  segment.classList.toggle("hit", rank === view.hit && !view.held);
+  segment.className = rank < view.stages.kept ? "segment" : "segment gone";
   place(segment, view.edge(rank - 1), width);
-  name.hidden = width < view.unit || width < nameWidth(view, rank) + view.unit;
+  name.hidden = width < view.unit || width < nameWidth(view, rank) + view.unit / 2;
   chance.hidden = name.hidden || view.held > 0 || width < 4 * view.unit;
   if (!chance.hidden) chance.textContent = percent(probability(view, rank));
 }
@@ -374,19 +373,19 @@ function addSegment(view, rank) {
   return segment;
 }
 
-// The tokens from rank `from` up to `to`, too narrow to be drawn one by one.
-function drawPool(view, pool, from, to, word) {
+// One block for the tokens from rank `from` up to `to`. Returns what it says if it is too narrow
+// to say it itself.
+function drawBlock(view, block, from, to, word) {
+  block.hidden = from >= to;
+  if (block.hidden) return "";
+  const { running } = view.stages;
   const width = view.edge(to - 1) - view.edge(from - 1);
-  const share = view.stages.running[view.shown - 1];
-  const part = (view.stages.running[to - 1] - (view.stages.running[from - 1] ?? 0)) / share;
-  const text = `${count(to - from)} ${word} ${to - from === 1 ? "token" : "tokens"}, ${percent(part)}`;
-  const fits = view.ruler.measureText(text).width + 2 * view.unit < width;
-  pool.hidden = from >= to;
-  place(pool, view.edge(from - 1), width);
-  pool.firstChild.textContent = fits ? text : "";
-  if (word === "more") {
-    view.parts.pooled.textContent = fits || pool.hidden ? "" : `Hatched: ${text}`;
-  }
+  const share = (running[to - 1] - (from ? running[from - 1] : 0)) / running[view.shown - 1];
+  const text = `${count(to - from)} ${word} ${to - from === 1 ? "token" : "tokens"}, ${percent(share)}`;
+  const fits = view.ruler.measureText(text).width + view.unit < width;
+  place(block, view.edge(from - 1), width);
+  block.firstChild.textContent = fits ? text : "";
+  return fits ? "" : text;
 }
 
 function place(node, left, width) {
@@ -398,16 +397,171 @@ function nameWidth(view, rank) {
   return (view.nameWidths[rank] ??= view.ruler.measureText(label(view, rank)).width);
 }
 
-// The label stands right of the pin, past u = .7 left of it; it gives way at the strip's ends.
+// The label stands right of the pin, past u = .7 left of it, and gives way at the strip's ends.
 function drawPin(view) {
-  const { pin, rug, flag } = view.parts;
-  const u = view.uniforms.get(view.settings.seed);
+  const { pin, span, rug, flag } = view.parts;
   const greedy = isGreedy(view);
+  const u = view.uniforms.get(view.settings.seed);
+  const isLeft = !greedy && u > 0.7;
   pin.hidden = greedy;
   rug.hidden = greedy || view.rugSeeds.length === 0;
   pin.style.left = `${u * 100}%`;
-  const left = u > 0.7 || greedy;
-  flag.text.classList.toggle("left", u > 0.7);
-  flag.before.style.flexBasis = greedy ? "0" : u > 0.7 ? "auto" : `${u * 100}%`;
-  flag.after.style.flexBasis = u > 0.7 && !greedy ? `${(1 - u) * 100}%` : "auto";
+  span.hidden = greedy || view.held > 0;
+  place(span, view.edge(view.hit - 1), view.edge(view.hit) - view.edge(view.hit - 1));
+  flag.before.style.flex = isLeft ? "1 1 0" : `0 1 ${greedy ? 0 : u * 100}%`;
+  flag.after.style.flex = isLeft ? `0 1 ${(1 - u) * 100}%` : "1 1 0";
+  flag.text.className = greedy ? "flag greedy" : isLeft ? "flag left" : "flag right";
+  drawFlag(view, greedy);
+  view.parts.again.disabled = view.parts.hundred.disabled = greedy;
+}
+
+// While cut tokens still stand on the strip, the pin points at no token yet.
+function drawFlag(view, greedy) {
+  const { flag } = view.parts;
+  const names = !greedy && !view.held;
+  flag.drawn.textContent = greedy ? GREEDY : `${pinText(view)}${names ? " → " : ""}`;
+  flag.token.textContent = names ? label(view, view.hit) : "";
+  flag.chance.textContent = names ? ` ${percent(probability(view, view.hit))}` : "";
+}
+
+const GREEDY = "greedy: temperature 0 takes the likeliest token, no draw";
+
+// u is cut off, not rounded, so that .9998 is not shown as 1.
+function pinText(view) {
+  const { seed } = view.settings;
+  return `u = ${(Math.floor(view.uniforms.get(seed) * 1000) / 1000).toFixed(3)} (seed ${seed})`;
+}
+
+function takeaway(view) {
+  const likeliest = `${label(view, 0)} has ${percent(probability(view, 0))} of the strip`;
+  if (isGreedy(view)) return `${GREEDY}: ${label(view, 0)}.`;
+  return `At temperature ${view.settings.temperature.toFixed(2)}, ${likeliest}. The pin, `
+    + `${pinText(view)}, hits ${label(view, view.hit)}, ${percent(probability(view, view.hit))}.`;
+}
+
+function drawStages(view) {
+  let cuts = 0;
+  const items = view.stages.stages.map(({ name, left, share }) => {
+    const control = CONTROLS.find((one) => one.name === name);
+    const setting = control.shown(view.settings[name]);
+    if (name === "temperature") {
+      return element("li", {}, `${tokens(view.labels.length)} at temperature ${setting}`
+        + (isGreedy(view) ? ": 1 left, no draw" : ""));
+    }
+    if (setting === "off") return element("li", { class: "muted" }, `${name.replace("_", "-")} off`);
+    cuts += 1;
+    return element("li", {}, `${name.replace("_", "-")} ${setting}: ${count(left)} left, `
+      + `${percent(share)} of ${cuts === 1 ? "the probability" : "that"}`);
+  });
+  if (cuts) items.push(element("li", {}, "what is left is renormalised to 100%"));
+  view.parts.stages.replaceChildren(...items);
+}
+
+// ---- reading one token -------------------------------------------------------------------------
+
+function rankUnder(view, event) {
+  const x = event.clientX - view.parts.strip.getBoundingClientRect().left;
+  return firstRank(view.stages.running, view.shown, (share) => share > x / view.width);
+}
+
+function readByKey(view, event) {
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageUp: 10, PageDown: -10,
+    Home: -Infinity, End: Infinity }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  read(view, Math.max(0, (view.reading ?? 0) + step));
+}
+
+function read(view, rank) {
+  view.reading = rank;
+  drawReading(view);
+}
+
+function drawReading(view) {
+  const { strip, frame, caption } = view.parts;
+  frame.hidden = view.reading === null;
+  if (view.reading === null) {
+    caption.replaceChildren(element("span", { class: "muted" },
+      "Touch the strip, or press ← → on it, to read a token."));
+    return;
+  }
+  const rank = (view.reading = Math.min(view.reading, view.shown - 1));
+  const span = rank < view.stages.kept
+    ? `${percent(probability(view, rank))}, from ${cumulative(view, rank - 1).toFixed(4)} `
+      + `to ${cumulative(view, rank).toFixed(4)}`
+    : "cut";
+  place(frame, view.edge(rank - 1), Math.max(SMALLEST, view.edge(rank) - view.edge(rank - 1)));
+  caption.replaceChildren(`Rank ${count(rank + 1)}: `,
+    element("bdi", { class: "mono" }, label(view, rank)), ` ${span}`);
+  strip.setAttribute("aria-valuenow", rank + 1);
+  strip.setAttribute("aria-valuetext", `rank ${rank + 1}, ${label(view, rank)}, ${span}`);
+}
+
+// ---- a hundred pins, and the table -------------------------------------------------------------
+
+function drawCounts(view) {
+  const { rugSeeds } = view;
+  const { counts, countTitle, countRows, hundred } = view.parts;
+  hundred.textContent = rugSeeds.length ? `Lift the ${DROPS}` : `Drop ${DROPS}`;
+  hundred.setAttribute("aria-pressed", String(rugSeeds.length > 0));
+  counts.hidden = view.parts.rug.hidden;
+  if (counts.hidden) return;
+  countTitle.textContent = `${DROPS} pins, seeds ${rugSeeds[0]} to ${rugSeeds.at(-1)}: `
+    + "bar = hits, line = probability";
+  const hits = new Array(COUNT_ROWS + 1).fill(0);
+  for (const seed of rugSeeds) {
+    hits[Math.min(COUNT_ROWS, drawAt(view.stages, view.uniforms.get(seed)))] += 1;
+  }
+  countRows.forEach((row, rank) => drawCount(view, row, rank, hits[rank]));
+}
+
+// One of the first tokens, or, in the last row, all others together.
+function drawCount(view, row, rank, hits) {
+  const others = rank === COUNT_ROWS;
+  const part = others ? 1 - cumulative(view, rank - 1) : probability(view, rank);
+  row.line.hidden = rank >= view.stages.kept;
+  if (row.line.hidden) return;
+  row.token.textContent = others ? "all others" : label(view, rank);
+  row.bar.style.width = `${(hits / DROPS) * 100}%`;
+  row.mark.style.left = `${part * 100}%`;
+  row.count.textContent = `${hits} hits, probability ${percent(part)}`;
+}
+
+function drawTable(view) {
+  const { details, tableRows, entropy } = view.parts;
+  if (!details.open) return;
+  tableRows.forEach((row, rank) => {
+    row.hidden = rank >= view.labels.length;
+    if (!row.hidden) drawRow(view, row, rank);
+  });
+  entropy.textContent = `Entropy of what is left: ${view.stages.entropy.toFixed(2)} bits, as undecided `
+    + `as ${(2 ** view.stages.entropy).toFixed(1)} equally likely tokens.`;
+}
+
+function drawRow(view, row, rank) {
+  const { weights, running, kept } = view.stages;
+  const isKept = rank < kept;
+  const cells = [count(rank + 1), label(view, rank), view.sorted.ids[rank],
+    view.sorted.logits[rank].toFixed(3), percent(weights[rank] / running.at(-1)),
+    isKept ? "yes" : "cut", isKept ? percent(probability(view, rank)) : "–",
+    isKept ? cumulative(view, rank).toFixed(4) : "–"];
+  cells.forEach((text, i) => {
+    const cell = row.children[i];
+    (cell.firstElementChild ?? cell).textContent = text;
+  });
+}
+
+// ---- numbers in words --------------------------------------------------------------------------
+
+const thousands = new Intl.NumberFormat("en-US");
+const count = (number) => thousands.format(number);
+const tokens = (number) => `${count(number)} ${number === 1 ? "token" : "tokens"}`;
+
+// Three digits that tell: 77.3%, 1.25%, 0.0031%. Only a whole is called 100%.
+function percent(probability) {
+  if (probability === 0 || probability === 1) return `${probability * 100}%`;
+  if (probability > 0.9995) return ">99.9%";
+  if (probability < 1e-6) return "<0.0001%";
+  const digits = probability >= 0.1 ? 1 : probability >= 0.001 ? 2 : 4;
+  return `${(probability * 100).toFixed(digits)}%`;
 }

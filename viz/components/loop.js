@@ -5,7 +5,10 @@
 // The stations are laid out by the style sheet; the flow between them is drawn afterwards, over
 // the places where they came to stand.
 
-const FOLD_BELOW = 54; // Width in units of text size below which the stations are stacked.
+// Least width, in units of text size, for each way to lay the stations out: all in one band, the
+// last two in a band below, or, narrower still, one under the other.
+const ONE_BAND = 78;
+const TWO_BANDS = 58;
 const FLIGHT_MS = 500;
 const LEAST_WEIGHT = 0.005; // Attention below this is a dot in the triangle, but no line.
 const STRIP_CENTRE = 0.38; // Where in a row's height the strips stand, and where the stream runs.
@@ -54,20 +57,24 @@ function grewSince(before, view) {
 function sizes(view) {
   const { stage, data } = view;
   const unit = parseFloat(getComputedStyle(stage).fontSize);
+  const width = stage.clientWidth / unit;
+  const layout = width >= ONE_BAND ? "one-band" : width >= TWO_BANDS ? "two-bands" : "folded";
+  const folded = layout === "folded";
   const rows = data.labels.length;
-  const folded = stage.clientWidth < FOLD_BELOW * unit;
-  const roomy = Math.min(52, Math.max(28, 320 / rows));
-  const pitch = ((folded ? 28 : roomy) * unit) / 16;
-  const dot = Math.min(pitch * 0.5, (folded ? 190 : 120) * (unit / 16) / rows);
-  const cell = Math.max(2, Math.round((3 * unit) / 16));
-  const spare = stage.clientWidth - rows * dot - unit * 47;
-  const strip = folded
-    ? (stage.clientWidth - 8.5 * unit) / 3
-    : Math.min(3.4 * unit, Math.max(1.6 * unit, spare / 8));
-  const embedding = folded ? stage.clientWidth - 7 * unit : 2 * strip;
-  const cells = (width, array) => Math.min(Math.floor(width / cell), array.shape[1]);
+  const pitch = folded ? 1.75 : Math.min(3, Math.max(1.75, 18 / rows));
+  const dot = Math.min(pitch * 0.5, (folded ? 11 : 6) / rows);
+  // At the least width strips are narrow; what there is beyond it widens them, until they are as
+  // wide as their names.
+  const spare = width - (layout === "one-band" ? ONE_BAND : TWO_BANDS);
+  const page = Math.min(width, 26);
+  const strip = folded ? (page - 9.5) / 3 : Math.min(3.5, 1.75 + spare / 3.5);
+  const embedding = folded ? page - 8.5 : 7;
+  const cell = Math.max(2, Math.round(unit * 0.1875));
+  const cells = (units, array) => Math.min(Math.floor((units * unit) / cell), array.shape[1]);
   return {
-    unit, folded, pitch, dot, cell,
+    unit, layout, folded, cell,
+    pitch: pitch * unit,
+    dot: dot * unit,
     headCells: cells(strip, data.query),
     streamCells: cells(strip, data.embedding),
     embeddingCells: cells(embedding, data.embedding),
@@ -84,33 +91,38 @@ function draw(view) {
   view.colours = coloursOf(stage);
   view.flow = element("svg", { class: "flow", "aria-hidden": "true" });
   view.figure = element("div", {
-    class: view.size.folded ? "loop folded" : "loop wide",
+    class: view.size.folded ? "loop folded" : `loop beside ${view.size.layout}`,
     role: "figure",
     "aria-label": view.data.alt,
     style: `--pitch: ${view.size.pitch}px; --strip-centre: ${STRIP_CENTRE}`,
   }, view.flow, ...stations(view), caption(view));
   stage.replaceChildren(view.figure);
-  if (!view.size.folded) layStreams(view);
   mark(view);
   if (focused) stage.querySelector(`[data-focus="${focused}"]`)?.focus();
 }
 
 function stations(view) {
-  return [
-    tokenStation(view), embeddingStation(view), layersBefore(view), layerStation(view),
-    layersAfter(view), nextStation(view), drawStation(view),
+  const { data, size } = view;
+  const upper = [
+    tokenStation(view), embeddingStation(view), otherLayers("before", 0, data.layer - 1),
+    layerStation(view), otherLayers("after", data.layer + 1, data.layers - 1),
   ];
+  const lower = [guessStation(view), nextStation(view), drawStation(view)];
+  // The second band is read from right to left, as the loop turns back to the prompt.
+  if (size.layout === "two-bands") return [...upper, element("div", { class: "band" }, ...lower)];
+  return [...upper, ...lower, element("div", { class: "again" },
+    element("span", {}, "the drawn token joins the prompt, and everything runs again"))];
 }
 
 // A title opens the page about its station, if there is one.
-function station(view, name, title, about, page, ...body) {
+function station(view, name, { title, about, page, controls = [] }, ...body) {
   const heading = page
     ? element("button", {
         class: "title", "data-focus": name, onclick: () => view.ask("open", page),
       }, title, element("span", { class: "more", "aria-hidden": "true" }, " ›"))
     : element("span", { class: "title" }, title);
   const header = element("div", { class: "header" },
-    heading, element("div", { class: "about" }, ...[about].flat()));
+    heading, element("div", { class: "about" }, ...[about].flat()), ...controls);
   return element("section", { class: `station ${name}` }, header, ...body);
 }
 
@@ -119,9 +131,12 @@ function block(...columns) {
   return element("div", { class: "block", style }, ...columns);
 }
 
+// A head is one or two lines, the first the thing's name.
 function column(name, head, cells, foot = "") {
+  const [first, second] = [head].flat();
+  const lines = second ? [element("b", {}, first), element("span", {}, second)] : [first];
   return element("div", { class: `column ${name}` },
-    element("div", { class: "column-head" }, ...[head].flat()),
+    element("div", { class: "column-head" }, ...lines),
     element("div", { class: "cells" }, ...cells),
     element("div", { class: "foot" }, foot));
 }
@@ -136,12 +151,14 @@ function tokenStation(view) {
   const { data } = view;
   const cells = data.labels.map((label, row) => element("div", { class: "cell", "data-row": row },
     chip(view, label, row), element("span", { class: "id", title: "token ID" }, `${data.ids[row]}`)));
-  const list = column("tokens-list", "token, ID", cells, ghost(data));
+  const list = column("tokens-list", element("div", { class: "cell" }, "token", element("span", {}, "ID")),
+    cells, ghost(data));
   const box = list.querySelector(".cells");
   box.setAttribute("role", "listbox");
   box.setAttribute("aria-label", "Tokens of the prompt");
   box.addEventListener("keydown", (event) => stepByKey(view, event));
-  return station(view, "tokens", "1 · Tokens", "the text in pieces", "tokens", block(list));
+  return station(view, "tokens",
+    { title: "1 · Tokens", about: "the text in pieces", page: "tokens" }, block(list));
 }
 
 function chip(view, label, row) {
@@ -186,8 +203,8 @@ function stepByKey(view, event) {
 function embeddingStation(view) {
   const strips = stripColumn(view, "embedding", view.size.embeddingCells, "");
   const columns = view.size.folded ? [labels(view), strips] : [strips];
-  return station(view, "embeddings", "2 · Embeddings", "each ID’s row of numbers", "embeddings",
-    block(...columns));
+  return station(view, "embeddings",
+    { title: "2 · Embeddings", about: "each ID’s row of numbers", page: "embeddings" }, block(...columns));
 }
 
 function labels(view) {
@@ -222,20 +239,23 @@ function layerStation(view) {
   const steppers = element("div", { class: "steppers" },
     stepper(view, "layer", data.layer, data.layers - 1),
     stepper(view, "head", data.head, data.heads - 1));
-  const of = (name, first, second) => stripColumn(view, name,
-    name.endsWith("added") ? size.streamCells : size.headCells,
-    [element("b", {}, first), element("span", {}, second)]);
-  const looking = [of("query", "Q", "query"), of("key", "K", "key")];
+  const ofHead = (name, ...head) => stripColumn(view, name, size.headCells, head);
+  const added = (name, ...head) => stripColumn(view, name, size.streamCells, head);
+  const looking = [ofHead("query", "Q", "query"), ofHead("key", "K", "key")];
   const weights = [triangle(view), takes(view)];
-  const value = of("value", "V", "value");
-  const adding = [of("mix", "mix", "of values"), of("attention_added", "attention", "adds"),
-    of("feed_forward_added", "feed-forw.", "adds")];
+  const value = ofHead("value", "V", "value");
+  const adding = [ofHead("mix", "mix", "of V rows"), added("attention_added", `all ${data.heads} heads`, "add"),
+    added("feed_forward_added", "feed-forward", "adds")];
   const blocks = size.folded
     ? [block(labels(view), ...looking, value), block(labels(view), ...weights),
        block(labels(view), ...adding)]
     : [block(...looking, ...weights, value, ...adding)];
-  return station(view, "layer", `3 · Layer ${data.layer}, head ${data.head}`,
-    ["tokens look back at each other", steppers], "attention", ...blocks);
+  const stream = element("div", { class: "stream-name" }, element("i", {}),
+    "residual stream: each token’s running sum; the layer reads it and adds (+) to it");
+  return station(view, "layer", {
+    title: `3 · Layer ${data.layer}, head ${data.head}`, about: "tokens look back at each other",
+    page: "attention", controls: [steppers],
+  }, ...blocks, stream);
 }
 
 function stepper(view, what, value, last) {
@@ -271,15 +291,14 @@ function triangle(view) {
   const drawing = element("svg", {
     class: "dots", "aria-hidden": "true", width: rows * size.dot, height: rows * size.pitch,
   }, ...dots);
-  const head = [element("b", {}, "attention"), element("span", {}, "who looks at whom")];
-  return column("triangle", head, [drawing], "area = weight");
+  return column("triangle", ["attention", "who → whom"], [drawing], "area = weight");
 }
 
 // How much the followed token takes from each row; filled in when a token is followed.
 function takes(view) {
   const cells = view.data.labels.map((label, row) =>
     element("div", { class: "cell takes-cell", "data-key": row }));
-  return column("takes", "", cells);
+  return column("takes", element("span", {}, "weight"), cells);
 }
 
 function weightOf(data, row, key) {
@@ -288,30 +307,24 @@ function weightOf(data, row, key) {
 
 // ---- 4 · The other layers ----------------------------------------------------------------------
 
-function layersBefore(view) {
-  const count = view.data.layer;
-  if (view.size.folded || count === 0) return element("section", { class: "station before" });
-  return element("section", { class: "station before" },
-    element("div", { class: "deck-name" }, span(0, count - 1)), deck(count));
+function otherLayers(name, first, last) {
+  if (last < first) return element("section", { class: `others ${name}` });
+  const numbers = first === last ? `${first}` : `${first}–${last}`;
+  return element("section", { class: `others ${name}` },
+    element("div", { class: "deck-name" }, first === last ? "layer" : "layers", element("br"), numbers),
+    deck(last - first + 1));
 }
 
-function layersAfter(view) {
+function guessStation(view) {
   const { data } = view;
+  const guesses = data.lens.map((guess) => element("div", { class: "guess" },
+    element("span", { class: "depth" }, `${guess.layer}`), token(guess.label),
+    element("span", { class: "number" }, percent(guess.probability))));
   const after = data.layers - 1 - data.layer;
-  const name = after ? span(data.layer + 1, data.layers - 1) : "none left";
-  const face = element("div", { class: "face" },
-    element("div", { class: "face-head" }, "its guess after …"),
-    ...data.lens.map((guess) => element("div", { class: "guess" },
-      element("span", { class: "depth" }, `${guess.layer}`), token(guess.label),
-      element("span", { class: "number" }, percent(guess.probability)))));
-  const title = `4 · ${data.layers - 1} more layers`;
   const about = `the same step again: ${data.layer} before, ${after} after`;
-  return station(view, "after", title, about, null,
-    element("div", { class: "deck-name" }, name), element("div", { class: "folded-deck" }, deck(after), face));
-}
-
-function span(first, last) {
-  return first === last ? `layer ${first}` : `layers ${first}–${last}`;
+  return station(view, "guesses", { title: `4 · ${data.layers - 1} more layers`, about },
+    element("div", { class: "face" },
+      element("div", { class: "face-head" }, "best guess after layer"), ...guesses));
 }
 
 // Thin edges of cards, one a layer.
@@ -329,10 +342,11 @@ function nextStation(view) {
     Boolean(data.drawn) && one.id === data.drawn.id, `token ID ${one.id}`));
   const rest = `${data.rest_count.toLocaleString("en")} more tokens`;
   const drawnFromRest = Boolean(data.drawn) && !data.candidates.some((one) => one.id === data.drawn.id);
-  bars.push(bar(element("span", { class: "rest" }, rest), data.rest_probability, most, drawnFromRest));
+  bars.push(bar(element("span", {}, rest), data.rest_probability, most, drawnFromRest));
+  bars[bars.length - 1].classList.add("rest");
   const row = data.selected - data.first_position;
   const about = ["what may follow ", token(data.labels[row])];
-  return station(view, "next", "5 · Next-token probabilities", about, "sampling",
+  return station(view, "next", { title: "5 · Next-token probabilities", about, page: "sampling" },
     element("div", { class: "bars" }, ...bars));
 }
 
@@ -349,21 +363,20 @@ function drawStation(view) {
     ? "the likeliest, no chance involved"
     : `by random number ${drawn.uniform.toFixed(3)}, seed ${drawn.seed}`);
   const body = drawn
-    ? element("div", { class: "draw-body" }, element("span", { class: "chip drawn-chip" }, token(drawn.label)),
+    ? element("div", { class: "draw-body" },
+      element("span", { class: "chip drawn-chip", style: `--share: ${45 * drawn.probability}%` }, token(drawn.label)),
       element("span", { class: "how" }, how))
     : element("div", { class: "draw-body" }, element("span", { class: "how" }, "nothing is drawn after this position"));
-  return station(view, "draw", "6 · The draw", [], "sampling", body);
+  return station(view, "draw", { title: "6 · The draw", about: [], page: "sampling" }, body);
 }
 
 function caption(view) {
   const { data, size } = view;
-  const again = element("span", { class: "again" }, "the drawn token joins the prompt, and all of it runs again");
   const strips = `Strips: first ${size.embeddingCells} of ${data.hidden_size} values, `
     + `in a head ${size.headCells} of ${data.head_size}; `;
   const legend = element("span", { class: "legend", "aria-hidden": "true" });
   const origin = ["from the model", ...data.origin, data.window].join(" · ");
-  return element("div", { class: "caption" }, again,
-    element("div", {}, strips, "below zero ", legend, " above, full colour at the ± under each."),
+  return element("div", { class: "caption" }, element("div", {}, strips, "below zero ", legend, " above, full colour at the ± under each."),
     element("div", {}, origin));
 }
 
@@ -399,7 +412,7 @@ function drawFlow(view, followed, waiting) {
     view.data.labels.forEach((_, row) => row !== followed && lines.push(...streamLines(view, row, "stream")));
     lines.push(...streamLines(view, followed, "stream followed"), ...attentionLines(view, followed),
       ...branches(view, followed));
-    if (followed === view.row && !waiting) lines.push(funnel(view, followed));
+    if (followed === view.row && !waiting) lines.push(...toProbabilities(view, followed));
   }
   lines.push(...loopArrow(view));
   flow.replaceChildren(...lines);
@@ -441,25 +454,8 @@ function streamLines(view, row, kind) {
   const start = curve({ x: embedding.right + 2, y: embedding.y }, { x: card.left, y });
   return [
     line(`M${chipPlace.right + 3},${embedding.y} H${embedding.left - 2}`, { class: kind }),
-    line(`${start} H${placeIn(view, ".folded-deck").left}`, { class: kind }),
+    line(`${start} H${placeIn(view, ".others.after").left}`, { class: kind }),
   ];
-}
-
-// The stream's own values, on its way into the layer and out of it.
-function layStreams(view) {
-  const card = placeIn(view, ".station.layer");
-  const lay = (name, row, left, right) => {
-    const top = streamHeight(view, row);
-    const count = Math.min(view.data[name].shape[1], Math.floor((right - left) / view.size.cell));
-    const style = `left: ${left}px; top: ${top}px; width: ${count * view.size.cell}px`;
-    const canvas = strip(view, name, row, count, style);
-    canvas.classList.add("laid");
-    canvas.dataset.row = row;
-    view.figure.append(canvas);
-  };
-  view.data.labels.forEach((_, row) => {
-    lay("stream_out", row, stripPlace(view, "feed_forward_added", row).right + view.size.unit, card.right);
-  });
 }
 
 function attentionLines(view, row) {
@@ -511,49 +507,62 @@ function plus(x, y, unit) {
     line(`M${x - r / 2},${y} h${r} M${x},${y - r / 2} v${r}`, {}));
 }
 
-// The followed token's last vector spreads over the whole vocabulary.
-function funnel(view, row) {
+// The followed token's last vector, read at some depths, spreads over the whole vocabulary.
+function toProbabilities(view, row) {
+  const others = placeIn(view, ".others.after");
   const face = placeIn(view, ".face");
   const bars = placeIn(view, ".bars");
   const y = streamHeight(view, row);
-  const x = (face.right + bars.left) / 2;
+  if (view.size.layout === "one-band") {
+    return [line(`M${others.right},${y} H${face.left}`, { class: "stream followed" }),
+      spread({ x: face.right, y }, bars, bars.left)];
+  }
+  const down = curve({ x: others.x, y: others.bottom }, { x: others.x, y: face.top });
+  return [line(down, { class: "stream followed" }), spread({ x: face.left, y: face.y }, bars, bars.right)];
+}
+
+function spread(from, bars, side) {
+  const x = (from.x + side) / 2;
   return element("path", { class: "funnel",
-    d: `M${face.right},${y - 3} C${x},${y - 3} ${x},${bars.top} ${bars.left},${bars.top} `
-      + `V${bars.bottom} C${x},${bars.bottom} ${x},${y + 3} ${face.right},${y + 3} Z` });
+    d: `M${from.x},${from.y - 3} C${x},${from.y - 3} ${x},${bars.top} ${side},${bars.top} V${bars.bottom} `
+      + `C${x},${bars.bottom} ${x},${from.y + 3} ${from.x},${from.y + 3} Z` });
 }
 
 // From the drawn token back to the end of the prompt.
 function loopArrow(view) {
   const drawn = view.figure.querySelector(".drawn-chip");
   if (!drawn) return [];
-  const d = loopPath(view, placeOf(view, drawn), placeIn(view, ".ghost"));
-  const end = placeIn(view, ".ghost");
-  return [line(d, { class: "again-line" }),
-    element("path", { class: "again-head", d: arrowHead(view, end) })];
+  const to = placeIn(view, ".ghost");
+  const [x, y, turn] = view.size.folded ? [to.left - 4, to.y, 90] : [to.x, to.bottom + 4, 0];
+  return [line(loopPath(view, placeOf(view, drawn), to), { class: "again-line" }),
+    element("path", { class: "again-head", d: "M-7,10 L0,0 L7,10 Z",
+      transform: `translate(${x},${y}) rotate(${turn})` })];
 }
 
+// Along the bottom and up; where the draw stands below the prompt, straight up; where everything
+// is stacked, up along the margin.
 function loopPath(view, from, to) {
   const r = view.size.unit * 0.75;
-  if (view.size.folded) return `M${from.left},${from.y} H6`;
-  return `M${from.left - 4},${from.y} H${to.x + r} Q${to.x},${from.y} ${to.x},${from.y - r} V${to.bottom + 10}`;
-}
-
-function arrowHead(view, place) {
-  const { x, bottom } = place;
-  return `M${x - 6},${bottom + 12} L${x},${bottom + 3} L${x + 6},${bottom + 12} Z`;
+  if (view.size.folded) {
+    return `M${from.left - 4},${from.y} Q3,${from.y} 3,${from.y - r} V${to.y + r} Q3,${to.y} ${to.left - 12},${to.y}`;
+  }
+  const end = to.bottom + 12;
+  if (view.size.layout === "two-bands") {
+    const middle = (from.top + end) / 2;
+    return `M${from.x},${from.top - 4} C${from.x},${middle} ${to.x},${middle} ${to.x},${end}`;
+  }
+  return `M${from.left - 4},${from.y} H${to.x + r} Q${to.x},${from.y} ${to.x},${from.y - r} V${end}`;
 }
 
 // The token just appended flies from the draw to its place in the prompt.
 function fly(view) {
-  if (calm() || view.size.folded) return;
+  if (calm()) return;
   const chips = view.figure.querySelectorAll("[role=option]");
-  const target = chips[chips.length - 1];
-  const from = placeIn(view, ".station.draw");
-  const to = placeOf(view, target);
-  const path = loopPath(view, { left: from.left, y: placeIn(view, ".draw-body").y }, to);
+  const from = placeIn(view, ".draw-body");
+  const to = placeOf(view, chips[chips.length - 1]);
   const flyer = element("span", { class: "chip flyer", "aria-hidden": "true" },
     token(view.data.labels[view.data.labels.length - 1]));
-  flyer.style.offsetPath = `path("${path}")`;
+  flyer.style.offsetPath = `path("${loopPath(view, from, to)}")`;
   view.figure.append(flyer);
   flyer.animate({ offsetDistance: ["0%", "100%"] }, { duration: FLIGHT_MS, easing: "ease-out" })
     .finished.then(() => flyer.remove());

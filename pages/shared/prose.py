@@ -1,0 +1,73 @@
+"""Words on the page. What a visitor typed, or a model wrote, goes in here and nowhere else.
+
+Streamlit's markdown would read ``$x$`` as mathematics and ``:smile:`` as a picture. So prose that
+holds values is written as a constant template and the values are put in escaped, each isolated
+from the direction of writing around it.
+"""
+
+from html import escape
+from string import Formatter
+
+import streamlit as st
+
+#: Where a number comes from; every figure carries one.
+FROM_THE_MODEL = "from the model"
+TIMED_HERE = "timed here"
+BY_FORMULA = "by formula"
+SKETCH = "sketch"
+
+
+class Html(str):
+    """A constant piece of markup, written in this program: put in as it is."""
+
+
+def filled(template: str, **values: object) -> str:
+    """A constant template with values put in: strings as tokens, numbers as text, all escaped."""
+    parts = []
+    for literal, name, form, _ in Formatter().parse(template):
+        parts.append(literal)
+        if name is not None:
+            parts.append(_put_in(values[name], form))
+    return "".join(parts)
+
+
+def _put_in(value: object, form: str) -> str:
+    if isinstance(value, Html):
+        return value
+    if isinstance(value, str):
+        return f"<bdi>{escape(value)}</bdi>"
+    return f'<span class="number">{escape(format(value, form))}</span>'
+
+
+def say(template: str, *, kind: str = "lesson", **values: object) -> None:
+    """A paragraph of the lesson.
+
+    Args:
+        kind: style class: ``lesson``, ``lesson reading``, ``aside``, ``lesson limit``.
+    """
+    st.html(f'<p class="{kind}">{filled(template, **values)}</p>')
+
+
+def read_aloud(template: str, **values: object) -> None:
+    """The sentence that reads the figure aloud, with this prompt's numbers."""
+    say(template, kind="lesson reading", **values)
+
+
+def aside(template: str, **values: object) -> None:
+    """A smaller note under a figure or control."""
+    say(template, kind="aside", **values)
+
+
+def equation(template: str, **values: object) -> None:
+    """Arithmetic with its numbers put in, line by line, as it stands."""
+    st.html(f'<div class="equation" tabindex="0" role="math">{filled(template, **values)}</div>')
+
+
+def figure_title(template: str, mark: str, **values: object) -> None:
+    """What a figure shows, and where its numbers come from."""
+    st.html(f'<p class="lesson figure-title">{filled(template, **values)}<span class="mark">{mark}</span></p>')
+
+
+def plain(text: str) -> str:
+    """Text for the few places that read markdown and take no markup, as options and labels."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~^&@" else c for c in text.replace("\n", "⏎"))

@@ -1,0 +1,172 @@
+"""What the visitor is looking at: small, the same on every page, and in the address bar.
+
+The address is read once, when a session begins; each value is checked by itself, so that one bad
+value costs only itself. From then on the session's own state is the truth and the address
+follows it. Values that depend on the model or the text (a layer, a position) are clamped when
+those are known, by :meth:`View.clamp`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import streamlit as st
+
+from model import DEFAULT_KEY, Settings
+
+DEFAULT_PROMPT = "The capital of France is"
+
+#: A longer prompt still runs, but is left out of the address: some browsers cut long ones.
+LONGEST_LINK = 4_000
+MAX_BRANCHES = 4
+MAX_BRANCH_TOKENS = 256
+_LARGEST = 10**9
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        return min(max(int(text[:20]), low), high)
+
+    return read
+
+
+def _number(low: float, high: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        value = float(text[:20])
+        if not math.isfinite(value):
+            raise ValueError(text)
+        return min(max(value, low), high)
+
+    return read
+
+
+def _words(longest: int) -> Callable[[str], str]:
+    return lambda text: text[:longest]
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+def _branches(text: str) -> tuple[tuple[int, ...], ...]:
+    """Token IDs joined by dots, branches by tildes: ``7042.30.198~7042.28``."""
+    branches = [
+        tuple(min(int(id), _LARGEST) for id in branch.split(".") if id)[:MAX_BRANCH_TOKENS]
+        for branch in text[: 8 * MAX_BRANCHES * MAX_BRANCH_TOKENS].split("~")[:MAX_BRANCHES]
+    ]
+    if any(id < 0 for branch in branches for id in branch):
+        raise ValueError(text)
+    return tuple(branches) or ((),)
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "~".join(".".join(map(str, branch)) for branch in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _field(default: Any, read: Callable[[str], Any]) -> Any:
+    return field(default=default, metadata={"read": read})
+
+
+@dataclass
+class View:
+    """The state of a session. Every field is one parameter of the address.
+
+    Attributes:
+        model: key of the model.
+        prompt: the text.
+        specials: how names of control tokens in the text are read, ``text`` or ``control``.
+        written: what was generated after the prompt, as token IDs; one tuple a branch.
+        branch: the branch on show.
+        layer, head: what is opened up.
+        position: the selected token, the one that looks (query); −1 is the last.
+        key: the token looked at; −1 follows the strongest.
+        t, top_k, top_p, min_p, seed: sampling settings.
+        classroom: 1 enlarges everything for a projector.
+    """
+
+    model: str = _field(DEFAULT_KEY, _words(80))
+    prompt: str = _field(DEFAULT_PROMPT, _words(200_000))
+    specials: str = _field("text", _one_of("text", "control"))
+    written: tuple = _field(((),), _branches)
+    branch: int = _field(0, _whole(0, MAX_BRANCHES - 1))
+    layer: int = _field(0, _whole(0, _LARGEST))
+    head: int = _field(0, _whole(0, _LARGEST))
+    position: int = _field(-1, _whole(-1, _LARGEST))
+    key: int = _field(-1, _whole(-1, _LARGEST))
+    t: float = _field(1.0, _number(0.0, 2.5))
+    top_k: int = _field(0, _whole(0, _LARGEST))
+    top_p: float = _field(1.0, _number(0.01, 1.0))
+    min_p: float = _field(0.0, _number(0.0, 1.0))
+    seed: int = _field(7, _whole(0, 2**31 - 1))
+    classroom: int = _field(0, _whole(0, 1))
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(self.t, self.top_k, self.top_p, self.min_p, self.seed)
+
+    @property
+    def continuation(self) -> tuple[int, ...]:
+        """The token IDs written after the prompt, on the branch on show."""
+        return self.written[self.branch]
+
+    def new_text(self, prompt: str, specials: str | None = None) -> None:
+        """Start afresh with another prompt: what was written and selected belonged to the old one."""
+        self.prompt, self.specials = prompt, specials or self.specials
+        self.written, self.branch, self.position, self.key = ((),), 0, -1, -1
+
+    def clamp(self, layers: int, heads: int, vocabulary: int) -> list[str]:
+        """Bring what depends on the model into its range; sentences on what was changed."""
+        changed = []
+        for name, count in (("layer", layers), ("head", heads)):
+            value = getattr(self, name)
+            if value >= count:
+                setattr(self, name, count - 1)
+                changed.append(f"There is no {name} {value} in this model: {name} {count - 1} is shown.")
+        self.top_k = min(self.top_k, vocabulary)
+        if any(id >= vocabulary for branch in self.written for id in branch):
+            self.written = ((),)
+            changed.append("The continuation in the address belongs to another model and was left out.")
+        self.branch = min(self.branch, len(self.written) - 1)
+        return changed
+
+    def clamp_positions(self, count: int) -> None:
+        """Bring the selected positions into a text of ``count`` tokens; −1 becomes the last."""
+        self.position = count - 1 if self.position < 0 else min(self.position, count - 1)
+        self.key = min(self.key, self.position)
+
+
+def view() -> View:
+    """The session's state, read from the address the first time."""
+    if "view" not in st.session_state:
+        st.session_state.view = read_address(st.query_params.to_dict())
+    return st.session_state.view
+
+
+def read_address(parameters: dict[str, str]) -> View:
+    """A view from the address; what is missing, unknown or not to be understood is left out."""
+    values = {}
+    for each in fields(View):
+        try:
+            values[each.name] = each.metadata["read"](parameters[each.name])
+        except (KeyError, ValueError, OverflowError):
+            continue
+    return View(**values)
+
+
+def write_address(view: View) -> None:
+    """Let the address follow: what differs from the defaults, and nothing else."""
+    wanted = {
+        each.name: _write(getattr(view, each.name))
+        for each in fields(View)
+        if getattr(view, each.name) != each.default and len(_write(getattr(view, each.name))) <= LONGEST_LINK
+    }
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)

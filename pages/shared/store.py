@@ -1,0 +1,83 @@
+"""What all sessions share: opened models and finished traces, both bounded."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+
+import streamlit as st
+
+import model
+from model import LanguageModel, Tokens, Trace
+from model.edits import Edit
+
+#: Bytes of traces kept for everybody: about 3,000 tokens of the default model.
+TRACE_BYTES = 1_000_000_000
+
+
+class SharedResults:
+    """Results by key, worked out once however many ask at once, the oldest dropped by bytes.
+
+    Args:
+        limit: bytes of results kept; each result tells its own in ``.nbytes``. The newest is
+            kept even if it alone is larger.
+    """
+
+    def __init__(self, limit: int):
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._results: OrderedDict[Hashable, Future] = OrderedDict()
+
+    def get(self, key: Hashable, work: Callable[[], Trace]) -> Trace:
+        """The result of ``key``; ``work`` is called if nobody has asked for it before."""
+        with self._lock:
+            future = self._results.get(key)
+            mine = future is None
+            if mine:
+                future = self._results[key] = Future()
+            self._results.move_to_end(key)
+        if mine:
+            self._work(key, future, work)
+        return future.result()
+
+    def _work(self, key: Hashable, future: Future, work: Callable[[], Trace]) -> None:
+        try:
+            future.set_result(work())
+        except BaseException as reason:
+            with self._lock:
+                self._results.pop(key, None)
+            future.set_exception(reason)
+        with self._lock:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        done = [(key, f.result().nbytes) for key, f in self._results.items() if f.done() and not f.exception()]
+        total = sum(size for _, size in done)
+        for key, size in done[:-1]:
+            if total <= self._limit:
+                return
+            del self._results[key]
+            total -= size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the results that are kept."""
+        with self._lock:
+            return sum(f.result().nbytes for f in self._results.values() if f.done() and not f.exception())
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def opened_model(key: str) -> LanguageModel:
+    """The listed model ``key``, opened once for everybody."""
+    return model.open_model(key)
+
+
+@st.cache_resource(show_spinner=False)
+def _traces() -> SharedResults:
+    return SharedResults(TRACE_BYTES)
+
+
+def shared_trace(lm: LanguageModel, tokens: Tokens, edits: tuple[Edit, ...] = ()) -> Trace:
+    """The trace of a sequence, run once for everybody who looks at the same one."""
+    key = (lm.key, lm.device, lm.dtype, tokens.ids, edits)
+    return _traces().get(key, lambda: model.trace(lm, tokens, edits))

@@ -1,0 +1,73 @@
+"""The server: the app, with the model opened before the first visitor comes.
+
+``streamlit run server.py`` runs it. ``streamlit run app.py`` runs the same app without the two
+services given here.
+"""
+
+import threading
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+
+# Told where the server is, the browser need not guess it from a deep link such as /attention,
+# for which it would first ask /attention/_stcore/health and log an error.
+_BASE = b"<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin };</script>"
+
+
+class BaseUrl:
+    """Puts the server's address into the page's head."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http" or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+        start = None
+
+        async def relay(message):
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            if start is not None:
+                message = _with_base(start, message)
+                await send(start)
+                start = None
+            await send(message)
+
+        await self.app({**scope, "headers": plain}, receive, relay)
+
+
+def _with_base(start: dict, body: dict) -> dict:
+    headers = MutableHeaders(scope=start)
+    content = body.get("body", b"")
+    if not headers.get("content-type", "").startswith("text/html") or b"<head>" not in content:
+        return body
+    content = content.replace(b"<head>", b"<head>" + _BASE, 1)
+    headers["content-length"] = str(len(content))
+    return {**body, "body": content}
+
+
+@asynccontextmanager
+async def warm(app):
+    """Open the default model while the browser is still starting."""
+
+    def opened():
+        from model import DEFAULT_KEY, ExplainerError
+        from pages.shared.store import opened_model
+
+        try:
+            opened_model(DEFAULT_KEY)
+        except ExplainerError:
+            pass  # the page says what is wrong, and to whom it concerns
+
+    threading.Thread(target=opened, daemon=True).start()
+    yield
+
+
+app = st.App("app.py", lifespan=warm, middleware=[Middleware(BaseUrl)])

@@ -1,0 +1,95 @@
+"""How every plotly figure looks: one font, few lines, the page behind it, its own size said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from viz import palette
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What a figure is drawn for.
+
+    Attributes:
+        name: ``light`` or ``dark``.
+        scale: factor on type and marks; 1.35 in classroom mode.
+    """
+
+    name: str = "light"
+    scale: float = 1.0
+
+    def colour(self, role: str) -> str:
+        """The colour of a role of :mod:`viz.palette`."""
+        return palette.ROLES[role].on(self.name)
+
+
+LIGHT = Theme()
+
+
+def styled(figure: go.Figure, theme: Theme, height: int, **layout) -> go.Figure:
+    """Give ``figure`` the look of the app.
+
+    Args:
+        height: in pixels, before the theme's scale.
+        layout: anything more for plotly's layout.
+    """
+    ink, line = theme.colour("ink"), theme.colour("line")
+    axis = {"gridcolor": line, "linecolor": line, "zerolinecolor": line, "automargin": True, "fixedrange": True}
+    figure.update_layout(
+        template="none",
+        height=round(height * theme.scale),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "Source Sans, sans-serif", "size": 14 * theme.scale, "color": ink},
+        hoverlabel={"bgcolor": theme.colour("surface"), "font": {"size": 14 * theme.scale, "color": ink}},
+        showlegend=False,
+        dragmode=False,
+        modebar={"remove": ["select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d"]},
+    )
+    figure.update_xaxes(**axis).update_yaxes(**axis)
+    return figure.update_layout(**layout)
+
+
+def escaped(text: str) -> str:
+    """A token's label for plotly, which reads tags and entities in every text it draws.
+
+    An empty label would be no tick at all, so it becomes ``∅``.
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;") or "∅"
+
+
+def shortened(text: str, longest: int = 14) -> str:
+    """A label cut to ``longest`` characters, the cut shown."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def token_axis(labels: Sequence[str], title: str, first: int = 0, most: int = 48) -> dict:
+    """An axis whose coordinates are positions and whose tick labels are tokens.
+
+    Tokens as coordinates would merge repeated ones, and turn numbers into a number line. Beyond
+    ``most`` tokens every n-th is named, so that names stay legible.
+
+    Args:
+        labels: visible labels, one a position.
+        first: position of the first label.
+    """
+    every = max(1, -(-len(labels) // most))
+    places = list(range(0, len(labels), every))
+    return {
+        "title": title,
+        "type": "linear",
+        "tickmode": "array",
+        "tickvals": [first + place for place in places],
+        "ticktext": [escaped(shortened(labels[place])) for place in places],
+        "range": [first - 0.5, first + len(labels) - 0.5],
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def colour_bar(title: str, theme: Theme, **more) -> dict:
+    """A slim colour bar with its title."""
+    return {"title": {"text": title, "side": "right"}, "thickness": 12 * theme.scale, "outlinewidth": 0, **more}
