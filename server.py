@@ -5,7 +5,7 @@ services given here.
 """
 
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
@@ -55,16 +55,17 @@ def _with_base(start: dict, body: dict) -> dict:
 
 @asynccontextmanager
 async def warm(app):
-    """Open the default model while the browser is still starting."""
+    """Import the libraries, then open the default model while the browser is still starting.
+
+    The imports come first and alone: a visitor's thread that imported them at the same time
+    would meet modules half made.
+    """
+    from model import DEFAULT_KEY, ExplainerError
+    from pages.shared.store import opened_model
 
     def opened():
-        from model import DEFAULT_KEY, ExplainerError
-        from pages.shared.store import opened_model
-
-        try:
+        with suppress(ExplainerError):  # the page says what is wrong, and to whom it concerns
             opened_model(DEFAULT_KEY)
-        except ExplainerError:
-            pass  # the page says what is wrong, and to whom it concerns
 
     threading.Thread(target=opened, daemon=True).start()
     yield

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import torch
 
 
-def visible_keys(queries: int, keys: int, window: int | None = None, device: torch.device | str = "cpu") -> torch.Tensor:
+def visible_keys(
+    queries: int, keys: int, window: int | None = None, device: torch.device | str = "cpu"
+) -> torch.Tensor:
     """Which key each query can see, (queries, keys), True where it can.
 
     Causal: a query sees itself and what came before. With a window, only the last ``window``
@@ -27,7 +29,9 @@ def visible_keys(queries: int, keys: int, window: int | None = None, device: tor
     return seen
 
 
-def attention_scores(query: torch.Tensor, key: torch.Tensor, scale: float, softcap: float | None = None) -> torch.Tensor:
+def attention_scores(
+    query: torch.Tensor, key: torch.Tensor, scale: float, softcap: float | None = None
+) -> torch.Tensor:
     """Scores of every query with every key, before mask and softmax.
 
     Args:

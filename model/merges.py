@@ -132,7 +132,5 @@ def _all_known(known, character: str) -> bool:
 
 def _best_merge(pieces: list[str], ranks: dict[tuple[str, str], int]) -> tuple[int, int] | None:
     """(rank, index) of the neighbouring pair learned earliest, the leftmost of equals."""
-    found = [
-        (ranks[pair], at) for at, pair in enumerate(zip(pieces, pieces[1:], strict=False)) if pair in ranks
-    ]
+    found = [(ranks[pair], at) for at, pair in enumerate(zip(pieces, pieces[1:], strict=False)) if pair in ranks]
     return min(found, default=None)

@@ -13,6 +13,7 @@ _BLOCKS = ("layers", "h", "blocks")
 _FINAL_NORM = ("norm", "ln_f", "final_layer_norm", "final_layernorm", "norm_f")
 _ATTENTION = ("self_attn", "attn", "attention", "self_attention")
 _FEED_FORWARD = ("mlp", "feed_forward", "ffn")
+_OUTPUT_PROJECTION = ("o_proj", "c_proj", "dense", "out_proj")
 _LEARNED_POSITIONS = ("wpe", "embed_positions", "position_embeddings")
 
 
@@ -43,6 +44,20 @@ class Parts:
         """
         sandwiched = hasattr(block, "pre_feedforward_layernorm")
         return block.post_attention_layernorm if sandwiched else _first(block, _ATTENTION, "attention")
+
+    def project_heads(self, block: nn.Module, heads: torch.Tensor) -> torch.Tensor:
+        """What attention adds to the stream, from its heads' outputs.
+
+        Args:
+            heads: (positions, query heads × head size).
+
+        Returns:
+            (positions, hidden size).
+        """
+        attention = _first(block, _ATTENTION, "attention")
+        added = _first(attention, _OUTPUT_PROJECTION, "output projection")(heads)
+        writer = self.attention_writer(block)
+        return added if writer is attention else writer(added)
 
     def feed_forward_writer(self, block: nn.Module) -> nn.Module:
         """The module whose output is what the feed-forward network adds to the stream."""

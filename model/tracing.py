@@ -98,6 +98,21 @@ class Trace:
         return self.attention(layer, head).to(value.dtype) @ value
 
     @torch.inference_mode()
+    def attention_check(self, layer: int) -> tuple[float, float]:
+        """Attention as it is shown here against what the model added to the stream.
+
+        The heads' outputs are worked out from the weights shown, joined, put through the output
+        projection, and compared with what the model itself added to the stream.
+
+        Returns:
+            The largest difference, and the largest value added, for scale.
+        """
+        heads = [self.head_output(layer, head) for head in range(self.model.architecture.query_heads)]
+        ours = self.model.parts.project_heads(self.model.parts.blocks[layer], torch.cat(heads, dim=-1))
+        added = self.attention_added[layer]
+        return float((ours - added).abs().max()), float(added.abs().max())
+
+    @torch.inference_mode()
     def pair(self, layer: int, head: int, query: int, key: int) -> PairArithmetic:
         """The arithmetic of one query position and one key position that it can see."""
         record, visible = self.records[layer], self.visible(layer)[query]

@@ -17,7 +17,15 @@ CHART_CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": Fal
 
 
 def figure(
-    drawing: go.Figure, *, key: str, title: str, mark: str, alt: str, table: Callable[[], pd.DataFrame], **values
+    drawing: go.Figure,
+    *,
+    key: str,
+    title: str,
+    mark: str,
+    alt: str,
+    table: Callable[[], pd.DataFrame],
+    on_click: Callable[[float, float], None] | None = None,
+    **values,
 ) -> None:
     """One figure with its title, where it is from, its alt text and its table twin.
 
@@ -26,10 +34,18 @@ def figure(
         mark: where the numbers come from, one of the four in :mod:`pages.shared.prose`.
         alt: what the figure shows, for those who do not see it: the takeaway, with numbers.
         table: makes the same numbers as a table, when somebody asks for it.
+        on_click: called with x and y of a point that is clicked.
     """
     prose.figure_title(title, mark, **values)
-    st.plotly_chart(drawing, key=key, theme=None, width="stretch", config=CHART_CONFIG, alt=alt)
+    clicks = {} if on_click is None else {"on_select": lambda: _clicked(key, on_click), "selection_mode": "points"}
+    st.plotly_chart(drawing, key=key, theme=None, width="stretch", config=CHART_CONFIG, alt=alt, **clicks)
     table_twin(key, table)
+
+
+def _clicked(key: str, on_click: Callable[[float, float], None]) -> None:
+    points = st.session_state[key].selection.points
+    if points:
+        on_click(points[0]["x"], points[0]["y"])
 
 
 def table_twin(key: str, table: Callable[[], pd.DataFrame]) -> None:

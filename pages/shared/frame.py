@@ -128,15 +128,9 @@ def open_page(slug: str) -> Lesson:
     state.clamp_positions(len(tokens))
     _strip(state, tokens, len(prompt))
     for note in (*notes, *tokens.notes):
-        prose.aside(f"{{note}}", note=prose.Html(_note(note)))
+        prose.aside("Note: {note}", note=prose.literal(note))
     write_address(state)
     return Lesson(page, lm, state, tokens, len(prompt), theme)
-
-
-def _note(text: str) -> str:
-    from html import escape
-
-    return "Note: " + escape(text)
 
 
 def _theme(state: View) -> Theme:
@@ -186,9 +180,7 @@ def _menu(current: Page, state: View, lm: LanguageModel) -> None:
             st.page_link(page.file, label=page.name, icon=page.icon, help=page.question)
         st.divider()
         _model_choice(state, lm)
-        _widget(
-            st.toggle, state, "classroom", "Classroom size", help="Everything larger, for a projector.", read=int
-        )
+        _widget(st.toggle, state, "classroom", "Classroom size", help="Everything larger, for a projector.", read=int)
 
 
 def _model_choice(state: View, lm: LanguageModel) -> None:
@@ -205,11 +197,13 @@ def _model_choice(state: View, lm: LanguageModel) -> None:
         layers=shape.layers,
         heads=shape.query_heads,
         kv=shape.kv_heads,
-        positions=prose.Html({"RoPE": "RoPE positions", "learned": "learned positions"}.get(shape.position_encoding, "")),
-        stored=prose.Html(lm.stored_as or "as given"),
-        dtype=prose.Html(lm.dtype),
-        device=prose.Html(lm.device),
-        licence=prose.Html(lm.licence or "see its files"),
+        positions=prose.Html(
+            {"RoPE": "RoPE positions", "learned": "learned positions"}.get(shape.position_encoding, "")
+        ),
+        stored=prose.literal(lm.stored_as or "as given"),
+        dtype=prose.literal(lm.dtype),
+        device=prose.literal(lm.device),
+        licence=prose.literal(lm.licence or "see its files"),
     )
 
 
@@ -231,9 +225,7 @@ def _prompt(state: View, lm: LanguageModel) -> None:
         st.session_state.setdefault("prompt_box", state.prompt)
         if st.session_state.get("prompt_shown") != state.prompt:
             st.session_state.prompt_box = st.session_state.prompt_shown = state.prompt
-        text.text_area(
-            f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68
-        )
+        text.text_area(f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68)
         button.form_submit_button("Run", type="primary", width="stretch", on_click=_take_prompt, args=(state,))
     _examples(state)
 
@@ -248,7 +240,12 @@ def _examples(state: View) -> None:
     with st.container(horizontal=True, gap="small"):
         for place, (text, purpose) in enumerate(EXAMPLES):
             st.button(
-                text, key=f"example_{place}", help=purpose, type="tertiary", on_click=state.new_text, args=(text, "text")
+                text,
+                key=f"example_{place}",
+                help=purpose,
+                type="tertiary",
+                on_click=state.new_text,
+                args=(text, "text"),
             )
 
 

@@ -21,6 +21,11 @@ class Html(str):
     """A constant piece of markup, written in this program: put in as it is."""
 
 
+def literal(text: str) -> Html:
+    """Text put in as plain words, escaped: a sentence of the program's own, or a name."""
+    return Html(escape(text))
+
+
 def filled(template: str, **values: object) -> str:
     """A constant template with values put in: strings as tokens, numbers as text, all escaped."""
     parts = []

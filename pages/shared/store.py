@@ -4,12 +4,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 import model
 from model import LanguageModel, Tokens, Trace
 from model.edits import Edit
+from model.overview import Overview, attention_overview
 
 #: Bytes of traces kept for everybody: about 3,000 tokens of the default model.
 TRACE_BYTES = 1_000_000_000
@@ -81,3 +83,15 @@ def shared_trace(lm: LanguageModel, tokens: Tokens, edits: tuple[Edit, ...] = ()
     """The trace of a sequence, run once for everybody who looks at the same one."""
     key = (lm.key, lm.device, lm.dtype, tokens.ids, edits)
     return _traces().get(key, lambda: model.trace(lm, tokens, edits))
+
+
+#: Overviews live as long as the trace they are of.
+_overviews: WeakKeyDictionary[Trace, Overview] = WeakKeyDictionary()
+
+
+def shared_overview(run: Trace) -> Overview:
+    """All heads of ``run`` at a glance, worked out once for everybody."""
+    found = _overviews.get(run)
+    if found is None:
+        found = _overviews[run] = attention_overview(run)
+    return found

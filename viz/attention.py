@@ -1,0 +1,207 @@
+"""Figures of one attention head: its map, one row of it, and lines between tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from viz import palette
+from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, token_axis
+
+#: Beyond this many tokens, cells are too small to click, and marks for clicking too many to send.
+CLICKABLE = 64
+#: Beyond this many tokens, lines are drawn for the selected query alone.
+ALL_LINES = 24
+
+
+def attention_map(
+    values: np.ndarray,
+    labels: Sequence[str],
+    *,
+    kind: str,
+    query: int,
+    key: int | None = None,
+    most: float | None = None,
+    theme: Theme = LIGHT,
+) -> go.Figure:
+    """One head's map: rows are queries, the first at the top; columns are keys.
+
+    Args:
+        values: (queries, keys), NaN where masked: such a cell stays empty.
+        labels: visible label of each token.
+        kind: ``weights`` (0 to ``most``, sequential) or ``scores`` (around a true zero).
+        query, key: the selected cell.
+        most: weight of the brightest colour; None is 1.
+    """
+    n = len(labels)
+    figure = go.Figure(_heat(values, labels, kind, most, theme))
+    if n <= CLICKABLE:
+        figure.add_trace(_targets(values))
+    figure.add_shape(_row_mark(query, n, theme))
+    if key is not None:
+        figure.add_shape(_cell_mark(query, key, theme))
+    side = int(min(640, max(320, 40 * n + 120)))
+    figure = styled(figure, theme, side, clickmode="event+select")
+    figure.update_xaxes(**token_axis(labels, "key: the token looked at"), side="top", tickangle=-45 if n > 6 else 0)
+    vertical = token_axis(labels, "query: the token that looks")
+    figure.update_yaxes(**{**vertical, "range": vertical["range"][::-1]})
+    return figure
+
+
+def _heat(values, labels, kind, most, theme) -> go.Heatmap:
+    if kind == "weights":
+        limits = {"zmin": 0.0, "zmax": most or 1.0, "colorscale": palette.SEQUENTIAL}
+        bar = colour_bar("attention weight", theme)
+    else:
+        bound = float(np.nanmax(np.abs(values))) or 1.0
+        limits = {"zmin": -bound, "zmax": bound, "colorscale": palette.diverging(theme.name)}
+        bar = colour_bar("attention score", theme)
+    names = [escaped(label) for label in labels]
+    return go.Heatmap(
+        z=values.astype(np.float32),
+        xgap=1,
+        ygap=1,
+        colorbar=bar,
+        hoverongaps=False,
+        customdata=np.array([[f"{q} looks at {k}" for k in names] for q in names]) if len(names) <= CLICKABLE else None,
+        hovertemplate=("%{customdata}<br>" if len(names) <= CLICKABLE else "query %{y}, key %{x}<br>")
+        + "%{z:.4f}<extra></extra>",
+        **limits,
+    )
+
+
+def _targets(values: np.ndarray) -> go.Scatter:
+    """Invisible marks over the cells: a heatmap gives no event when it is clicked."""
+    queries, keys = np.nonzero(~np.isnan(values))
+    return go.Scatter(
+        x=keys,
+        y=queries,
+        mode="markers",
+        marker={"symbol": "square", "size": 18, "opacity": 0.0},
+        hoverinfo="skip",
+        selected={"marker": {"opacity": 0.0}},
+        unselected={"marker": {"opacity": 0.0}},
+    )
+
+
+def _row_mark(query: int, n: int, theme: Theme) -> dict:
+    line = {"color": theme.colour("query"), "width": 2.5 * theme.scale}
+    return {"type": "rect", "x0": -0.5, "x1": n - 0.5, "y0": query - 0.5, "y1": query + 0.5, "line": line}
+
+
+def _cell_mark(query: int, key: int, theme: Theme) -> dict:
+    line = {"color": theme.colour("key"), "width": 3 * theme.scale, "dash": "dot"}
+    return {"type": "rect", "x0": key - 0.5, "x1": key + 0.5, "y0": query - 0.5, "y1": query + 0.5, "line": line}
+
+
+def attention_row(
+    weights: np.ndarray, labels: Sequence[str], *, key: int | None = None, theme: Theme = LIGHT
+) -> go.Figure:
+    """Where one query looks: a bar for each key it can see.
+
+    Args:
+        weights: (visible keys,) attention weights; they sum to 1.
+        labels: visible label of each of those keys.
+        key: the selected one.
+    """
+    colours = [theme.colour("attention")] * len(weights)
+    outline = [3 * theme.scale if place == key else 0 for place in range(len(weights))]
+    figure = go.Figure(
+        go.Bar(
+            x=list(range(len(weights))),
+            y=weights.astype(np.float32),
+            marker={"color": colours, "line": {"color": theme.colour("key"), "width": outline}},
+            text=[f"{w:.2f}" for w in weights] if len(weights) <= 24 else None,
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y:.4f}<extra></extra>",
+        )
+    )
+    figure = styled(figure, theme, 240, clickmode="event+select", bargap=0.25)
+    figure.update_xaxes(**token_axis(labels, "key: the token looked at"))
+    figure.update_yaxes(title="attention weight", rangemode="tozero", range=[0, max(0.05, 1.15 * float(weights.max()))])
+    return figure
+
+
+def attention_lines(
+    weights: np.ndarray, labels: Sequence[str], *, query: int, theme: Theme = LIGHT, hide_first: bool = False
+) -> go.Figure:
+    """Lines from each query (right) to the keys it looks at (left); width and shade are the weight.
+
+    Args:
+        weights: (queries, keys), NaN where masked.
+        query: the selected one, drawn in colour; the others are drawn behind it, in grey.
+        hide_first: leave out lines to the first key.
+    """
+    n = len(labels)
+    figure = go.Figure()
+    if n <= ALL_LINES:
+        others = [(q, k) for q in range(n) for k in range(q + 1) if q != query]
+        _add_lines(
+            figure, weights, [pair for pair in others if not (hide_first and pair[1] == 0)], theme, "muted", 0.35
+        )
+    own = [(query, k) for k in range(n) if not np.isnan(weights[query, k]) and not (hide_first and k == 0)]
+    _add_lines(figure, weights, own, theme, "attention", 1.0)
+    for x, anchor, colour in ((0, "right", "key"), (1, "left", "query")):
+        _add_names(figure, labels, x, anchor, theme, colour, query if x else None)
+    figure = styled(figure, theme, int(min(900, max(220, 26 * n + 60))))
+    figure.update_xaxes(visible=False, range=[-0.6, 1.6])
+    figure.update_yaxes(visible=False, range=[n - 0.4, -1.2])
+    return figure
+
+
+def _add_lines(figure, weights, pairs, theme, role, opacity) -> None:
+    # plotly draws one width a trace, so lines are put into a few classes of width.
+    for low, high in ((0.02, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.01)):
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for q, k in pairs:
+            if low <= weights[q, k] < high:
+                x += [0.02, 0.98, None]
+                y += [k, q, None]
+        if x:
+            line = {"color": theme.colour(role), "width": 8 * (low + high) / 2 * theme.scale}
+            figure.add_trace(
+                go.Scatter(x=x, y=y, mode="lines", line=line, opacity=opacity * min(1.0, 0.4 + 0.6 * high), hoverinfo="skip")
+            )
+
+
+def _add_names(figure, labels, x, anchor, theme, colour, selected) -> None:
+    head = {"x": x, "y": -0.9, "xanchor": anchor, "showarrow": False}
+    figure.add_annotation(**head, text="looked at (K)" if x == 0 else "looks (Q)", font={"color": theme.colour(colour)})
+    for place, label in enumerate(labels):
+        name = escaped(shortened(label, 18))
+        text = f"<b>{name}</b>" if place == selected else name
+        figure.add_annotation(x=x, y=place, xanchor=anchor, showarrow=False, text=text)
+
+
+def map_table(values: np.ndarray, labels: Sequence[str]) -> pd.DataFrame:
+    """The map as a table: one row a query, one column a key; masked cells are missing."""
+    columns = [f"{place} {label}" for place, label in enumerate(labels)]
+    frame = pd.DataFrame(np.round(values.astype(float), 4), columns=columns)
+    frame.insert(0, "query", columns)
+    return frame
+
+
+def row_table(weights: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> pd.DataFrame:
+    """One query's row as a table: each key it can see, with score and weight."""
+    places = range(len(weights))
+    return pd.DataFrame({"position": places, "key": list(labels), "score": scores, "weight": weights})
+
+
+def heads_table(
+    on_first: np.ndarray, on_previous: np.ndarray, distance: np.ndarray, entropy: np.ndarray
+) -> pd.DataFrame:
+    """One row a head: what it does on average."""
+    layers, heads = on_first.shape
+    return pd.DataFrame(
+        {
+            "layer": np.repeat(np.arange(layers), heads),
+            "head": np.tile(np.arange(heads), layers),
+            "weight on the first token": np.round(on_first.ravel(), 4),
+            "weight on the token before": np.round(on_previous.ravel(), 4),
+            "tokens looked back, mean": np.round(distance.ravel(), 2),
+            "entropy of a row, bits": np.round(entropy.ravel(), 3),
+        }
+    )
