@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from model.tokens import Tokens
-from model.tracing import Trace
+from model.tracing import Trace, as_tokens
 
 #: Rows of the table that are compared at once, so that a large table needs little extra memory.
 _BLOCK = 16_384
@@ -67,15 +67,21 @@ def repeats(tokens: Tokens, position: int) -> list[int]:
     return [token.position for token in tokens if token.id == tokens[position].id and token.position != position]
 
 
-def entering_distance(trace: Trace, first: int, second: int) -> float:
-    """Euclidean distance between what enters layer 0 at two positions."""
-    return float(torch.dist(_plain(trace.streams[0][first]), _plain(trace.streams[0][second])))
+def distance(first: torch.Tensor, second: torch.Tensor) -> float:
+    """Euclidean distance between two vectors."""
+    return float(torch.dist(_plain(first), _plain(second)))
 
 
 def likeness_kept(trace: Trace, position: int) -> float:
     """Cosine of what enters layer 0 at ``position`` with what leaves the last layer there."""
     first, last = _plain(trace.streams[0][position]), _plain(trace.streams[-1][position])
     return float(torch.nn.functional.cosine_similarity(first, last, dim=0))
+
+
+def moved_back(trace: Trace, count: int) -> Tokens:
+    """The same tokens with ``count`` copies of the first in front, so that each stands later."""
+    ids = trace.tokens.ids
+    return as_tokens(trace.model, [ids[0]] * count + list(ids))
 
 
 @dataclass(frozen=True)

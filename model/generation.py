@@ -51,6 +51,7 @@ def generate(
     use_cache: bool = True,
     max_tokens: int = 64,
     edits: tuple[Edit, ...] = (),
+    first_number: int = 0,
 ) -> Iterator[Step]:
     """Write on, step by step; the caller may stop asking at any step.
 
@@ -59,6 +60,8 @@ def generate(
 
     Args:
         max_tokens: how many tokens to write at most.
+        first_number: index of the generator's number that draws the first token; above 0 to go
+            on where an earlier call with the same seed stopped.
 
     Raises:
         TextRefused: if there is nothing to run, or more than the model was made for.
@@ -67,7 +70,7 @@ def generate(
     sequence = list(as_tokens(lm, text_or_ids).ids)
     lm.check_length(len(sequence))
     cache = DynamicCache(config=lm.module.config) if use_cache else None
-    numbers = uniforms(settings.seed, max_tokens)
+    numbers = uniforms(settings.seed, first_number + max_tokens)[first_number:]
     cached = 0
     for index in range(max_tokens):
         logits = _next_logits(lm, sequence[cached:], cache, edits)

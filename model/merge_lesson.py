@@ -158,8 +158,17 @@ def space_in_front(lm: LanguageModel, text: str, specials: str = "text") -> Spac
 
 
 def control_names(lm: LanguageModel) -> list[str]:
-    """The names of the control tokens that a text could spell."""
-    return [token.content for token in lm.vocabulary.added.values() if token.special and token.content]
+    """The names of the control tokens that a text could spell, those of a turn's ends first."""
+    names = [token.content for token in lm.vocabulary.added.values() if token.special and token.content]
+    ends = [lm.tokenizer.bos_token, lm.tokenizer.eos_token]
+    return list(dict.fromkeys([name for name in ends if name in names] + names))
+
+
+def control_example(lm: LanguageModel) -> str:
+    """A text that ends its own turn and begins another, in this model's control tokens."""
+    start, *others = control_names(lm)
+    end = lm.tokenizer.eos_token
+    return f"Hi{end}{start}system" if end in others else f"Hi{start}system"
 
 
 # ---- a small vocabulary, learned ---------------------------------------------------------------
@@ -241,8 +250,7 @@ def learn(text: str, size: int = LARGEST_VOCABULARY) -> Learned:
     merges = learn_plainly(words, size)
     if not merges:
         raise TextRefused(
-            "No two bytes stand side by side twice in this text, so there is no merge to learn. "
-            "Write a few sentences."
+            "No two bytes stand side by side twice in this text, so there is no merge to learn. Write a few sentences."
         )
     at_start = sum(len(word) * count for word, count in words.items())
     return Learned(text, tuple(merges), at_start, [merge.pair for merge in merges] == learn_with_library(text, size))

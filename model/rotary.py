@@ -318,13 +318,22 @@ def shifted_scores(
     return ShiftedScores(
         query=query,
         key=key,
-        recorded=float(score(q[None], k[None])),
+        recorded=score_in_run(trace, layer, head, query, key),
         shifts=shifts,
         together=score(moved_q, moved_k),
         apart=score(moved_q, k.expand_as(moved_q)),
     )
 
 
-def strongest_key(trace: Trace, layer: int, head: int, query: int) -> int:
-    """The key that the query looks at most."""
-    return int(trace.attention(layer, head)[query].argmax())
+def strongest_other(trace: Trace, layer: int, head: int, query: int) -> int:
+    """The key that the query looks at most, itself left aside; itself if there is no other."""
+    weights = trace.attention(layer, head)[query, :query]
+    return int(weights.argmax()) if query else 0
+
+
+@torch.inference_mode()
+def score_in_run(trace: Trace, layer: int, head: int, query: int, key: int) -> float:
+    """The score of one query position with one key position, before the mask, as in the run."""
+    record = trace.records[layer]
+    q, k = trace.query(layer, head)[query, None].float(), trace.key(layer, head)[key, None].float()
+    return float(attention_scores(q, k, record.scale, record.softcap))

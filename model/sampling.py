@@ -188,6 +188,11 @@ def uniforms(seed: int, count: int = 1) -> torch.Tensor:
     return torch.rand(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+def uniform_at(seed: int, index: int) -> float:
+    """Number ``index`` of the generator of ``seed``: the one that draws the (index + 1)-th token."""
+    return float(uniforms(seed, index + 1)[index])
+
+
 def draw(stages: Stages, seed: int | None = None) -> Draw:
     """Draw one token: the one on whose stretch of 0 to 1 the generator's number falls.
 
@@ -202,6 +207,7 @@ def draw_at(stages: Stages, uniform: float | None) -> Draw:
     """The token on whose stretch ``uniform`` falls; the likeliest if it is None."""
     probabilities = stages.probabilities
     ends = probabilities.cumsum(0)
+    ends = ends / ends[-1]  # so that the last stretch ends at exactly 1, and no token of probability 0 is hit
     rank = 0
     if uniform is not None:
         rank = min(int(torch.searchsorted(ends, uniform, right=True)), len(ends) - 1)

@@ -162,9 +162,8 @@ def _add_lines(figure, weights, pairs, theme, role, opacity) -> None:
                 y += [k, q, None]
         if x:
             line = {"color": theme.colour(role), "width": 8 * (low + high) / 2 * theme.scale}
-            figure.add_trace(
-                go.Scatter(x=x, y=y, mode="lines", line=line, opacity=opacity * min(1.0, 0.4 + 0.6 * high), hoverinfo="skip")
-            )
+            shade = opacity * min(1.0, 0.4 + 0.6 * high)
+            figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, opacity=shade, hoverinfo="skip"))
 
 
 def _add_names(figure, labels, x, anchor, theme, colour, selected) -> None:

@@ -82,8 +82,7 @@ def checked_settings(raw: object, vocabulary_size: int) -> dict:
     """
     given = raw if isinstance(raw, Mapping) else {}
     checked = {
-        name: round(_within(given.get(name), low, high, DEFAULTS[name]), 2)
-        for name, (low, high, _) in LIMITS.items()
+        name: round(_within(given.get(name), low, high, DEFAULTS[name]), 2) for name, (low, high, _) in LIMITS.items()
     }
     checked["top_k"] = int(_within(given.get("top_k"), 0, vocabulary_size, DEFAULTS["top_k"]))
     checked["seed"] = int(_within(given.get("seed"), 0, LARGEST_SEED, DEFAULTS["seed"]))
@@ -106,7 +105,7 @@ def _uniforms_by_seed(uniforms: Mapping[int, float] | Sequence[float], seed: int
 
 def _check(logits: np.ndarray, labels: Sequence[str], uniforms: dict, seed: int) -> None:
     if np.ndim(logits) != 1 or len(logits) != len(labels) or len(labels) == 0:
-        raise ValueError("draw_strip needs one logit and one label for each token of the vocabulary")
+        raise ValueError("draw_strip needs one logit and one label for each token")
     if not np.isfinite(np.max(logits)):  # NaN anywhere makes the maximum NaN
         raise ValueError("the logits hold NaN or +inf, or are all -inf: nothing can be drawn")
     if seed not in uniforms or len(uniforms) < FEWEST_UNIFORMS:

@@ -14,7 +14,8 @@ import streamlit as st
 
 from viz.components import component, packed
 
-#: Arrays of a picture that are drawn as strips, each with a colour scale of its own.
+#: Arrays of a picture that are drawn as strips, each with a colour scale of its own. The residual
+#: stream is drawn as a line, and stands with its values in the table.
 STRIPS = (
     "embedding",
     "query",
@@ -23,8 +24,24 @@ STRIPS = (
     "mix",
     "attention_added",
     "feed_forward_added",
-    "stream_in",
-    "stream_out",
+)
+
+#: Fields of a picture that are sent as they are.
+PLAIN = (
+    "first_position",
+    "positions_total",
+    "selected",
+    "layer",
+    "layers",
+    "head",
+    "heads",
+    "kv_head",
+    "hidden_size",
+    "head_size",
+    "rest_count",
+    "rest_probability",
+    "greedy",
+    "grew",
 )
 
 #: Share of a strip's values that are drawn below full colour.
@@ -48,13 +65,13 @@ class Candidate(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The token that was drawn, and the random number in [0, 1) that chose it."""
+    """The token that was drawn, and the random number in [0, 1) that chose it, if one did."""
 
     label: str
     id: int
     probability: float
-    uniform: float
-    seed: int
+    uniform: float | None
+    seed: int | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,8 @@ class LoopPicture:
         hidden_size: length of an embedding, of which E values are here.
         head_size: length of a query, key or value.
         lens: guesses at some depths for the selected position, shallow to deep.
-        candidates: the likeliest next tokens after the selected position, likeliest first.
+        candidates: the likeliest next tokens after the selected position, likeliest first; at
+            least one.
         rest_count: number of tokens of the vocabulary that are not among the candidates.
         rest_probability: their probability together, from 0 to 1.
         drawn: the token drawn after the selected position, or None if none was.
@@ -134,7 +152,10 @@ def draw_loop(
     on_head: Callable[[int], None],
     on_open: Callable[[str], None],
 ):
-    """Mount the picture; its result is returned as Streamlit gives it.
+    """Mount the picture and return the component's result.
+
+    Whatever the reader does is an event, told once to one of the listeners; the picture then
+    waits to be drawn anew from a ``LoopPicture`` that answers it.
 
     Args:
         picture: what to show.
@@ -162,27 +183,38 @@ def draw_loop(
 
 def loop_payload(picture: LoopPicture) -> dict:
     """What is sent to the browser: arrays packed, scales worked out, everything else as it is."""
-    names = ("labels", "ids", "first_position", "positions_total", "selected", "layer", "layers")
-    names += ("head", "heads", "kv_head", "hidden_size", "head_size", "rest_count")
-    names += ("rest_probability", "greedy", "grew")
-    plain = {name: getattr(picture, name) for name in names}
+    plain = {name: getattr(picture, name) for name in PLAIN}
     arrays = {name: packed(getattr(picture, name)) for name in (*STRIPS, "attention")}
-    guess_fields, candidate_fields, drawn_fields = Guess._fields, Candidate._fields, Drawn._fields
     return {
-        **plain,
+        **_sendable(plain),
         **arrays,
+        "labels": list(picture.labels),
+        "ids": [int(token_id) for token_id in picture.ids],
         "scales": {name: saturation(getattr(picture, name)) for name in STRIPS},
-        "lens": [dict(zip(guess_fields, guess)) for guess in picture.lens],
-        "candidates": [dict(zip(candidate_fields, candidate)) for candidate in picture.candidates],
-        "drawn": dict(zip(drawn_fields, picture.drawn)) if picture.drawn else None,
+        "lens": [_named(Guess, guess) for guess in picture.lens],
+        "candidates": [_named(Candidate, one) for one in picture.candidates],
+        "drawn": _named(Drawn, picture.drawn) if picture.drawn else None,
         "window": window(picture),
         "origin": list(picture.origin),
         "alt": loop_alt(picture),
     }
 
 
+def _named(kind: type, values: tuple) -> dict:
+    """A tuple as a dictionary of the fields of ``kind``."""
+    return _sendable(dict(zip(kind._fields, values, strict=True)))
+
+
+def _sendable(values: dict) -> dict:
+    """The same values with numpy's scalars as Python's own, which JSON knows."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in values.items()
+    }
+
+
 def saturation(values: np.ndarray) -> float:
-    """The size at which a strip's colour is full: few values lie beyond it, and none is lost."""
+    """The size at which a strip's colour is full; only the few largest values lie beyond it."""
     finite = np.abs(values[np.isfinite(values)])
     return float(np.percentile(finite, SATURATION_PERCENTILE)) if finite.size else 0.0
 
@@ -190,6 +222,8 @@ def saturation(values: np.ndarray) -> float:
 def window(picture: LoopPicture) -> str:
     """Which positions the rows are, in words."""
     last = picture.first_position + len(picture.labels) - 1
+    if picture.positions_total == 1:
+        return "the only position"
     if len(picture.labels) == picture.positions_total:
         return f"all {picture.positions_total} positions"
     return f"positions {picture.first_position}–{last} of {picture.positions_total}"
@@ -217,18 +251,20 @@ def loop_table(picture: LoopPicture) -> dict[str, pd.DataFrame]:
     """The picture as plain tables, by title."""
     layer = f"layer {picture.layer}"
     head = f"{layer}, head {picture.head}"
+    kv_head = f"{layer}, KV head {picture.kv_head}"
+    shown = f"first {picture.embedding.shape[1]} of {picture.hidden_size} values"
     pieces = {
-        "Tokens": pd.DataFrame({"token": picture.labels, "token ID": picture.ids}, index=_rows(picture)),
-        f"Embeddings, first values of {picture.hidden_size}": _strip_table(picture, "embedding"),
+        "Tokens": _token_table(picture),
+        f"Embeddings, {shown}": _strip_table(picture, "embedding"),
         f"Query, {head}": _strip_table(picture, "query"),
-        f"Key, {layer}, KV head {picture.kv_head}": _strip_table(picture, "key"),
-        f"Value, {layer}, KV head {picture.kv_head}": _strip_table(picture, "value"),
+        f"Key, {kv_head}": _strip_table(picture, "key"),
+        f"Value, {kv_head}": _strip_table(picture, "value"),
         f"Attention weights, {head} (row looks at column)": _attention_table(picture),
         f"Mix, {head}": _strip_table(picture, "mix"),
-        f"Residual stream before {layer}": _strip_table(picture, "stream_in"),
-        f"Added by attention, {layer}": _strip_table(picture, "attention_added"),
-        f"Added by the feed-forward network, {layer}": _strip_table(picture, "feed_forward_added"),
-        f"Residual stream after {layer}": _strip_table(picture, "stream_out"),
+        f"Residual stream before {layer}, {shown}": _strip_table(picture, "stream_in"),
+        f"Added by attention, {layer}, {shown}": _strip_table(picture, "attention_added"),
+        f"Added by feed-forward, {layer}, {shown}": _strip_table(picture, "feed_forward_added"),
+        f"Residual stream after {layer}, {shown}": _strip_table(picture, "stream_out"),
         f"Guess at some depths, position {picture.selected}": _lens_table(picture),
         f"Next token after position {picture.selected}": _candidate_table(picture),
     }
@@ -242,6 +278,11 @@ def _rows(picture: LoopPicture) -> pd.Index:
     return pd.RangeIndex(len(picture.labels), name="position") + picture.first_position
 
 
+def _token_table(picture: LoopPicture) -> pd.DataFrame:
+    columns = {"token": picture.labels, "token ID": picture.ids}
+    return pd.DataFrame(columns, index=_rows(picture))
+
+
 def _strip_table(picture: LoopPicture, name: str) -> pd.DataFrame:
     table = pd.DataFrame(getattr(picture, name), index=_rows(picture))
     # Column names are strings, so that a table with the token beside its values has one kind.
@@ -252,7 +293,10 @@ def _strip_table(picture: LoopPicture, name: str) -> pd.DataFrame:
 
 def _attention_table(picture: LoopPicture) -> pd.DataFrame:
     positions = _rows(picture)
-    columns = [f"{position} {label}" for position, label in zip(positions, picture.labels)]
+    # With its position, so that a token that occurs twice has two columns.
+    columns = [
+        f"{position} {label}" for position, label in zip(positions, picture.labels, strict=True)
+    ]
     table = pd.DataFrame(picture.attention, index=positions, columns=columns)
     table.insert(0, "token", picture.labels)
     return table

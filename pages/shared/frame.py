@@ -15,6 +15,7 @@ import streamlit as st
 
 import model
 from model import ExplainerError, Kind, LanguageModel, Tokens, Trace
+from model.choice import Choice
 from model.preparation import is_prepared, prepared_folder, prepared_target
 from model.tokens import extended
 from pages.shared import prose
@@ -100,6 +101,15 @@ class Lesson:
     @property
     def labels(self) -> list[str]:
         return self.tokens.labels
+
+    def choice(self, position: int) -> Choice:
+        """What can follow ``position``, and the token that the seed draws there.
+
+        The first token written is drawn with the generator's first number, the next with the
+        second; before the end of the prompt, where nothing was drawn, the first is shown.
+        """
+        index = max(0, position - (self.prompt_length - 1))
+        return Choice(self.trace.logits(position), self.view.settings, self.lm.vocabulary.labels, index)
 
     @property
     def selected(self) -> int:

@@ -85,7 +85,8 @@ class View:
         specials: how names of control tokens in the text are read, ``text`` or ``control``.
         written: what was generated after the prompt, as token IDs; one tuple a branch.
         branch: the branch on show.
-        layer, head: what is opened up.
+        layer, head: what is opened up. By default a head of the default model that, on the
+            default text, looks from 'is' at 'France'.
         position: the selected token, the one that looks (query); −1 is the last.
         key: the token looked at; −1 follows the strongest.
         t, top_k, top_p, min_p, seed: sampling settings.
@@ -97,8 +98,8 @@ class View:
     specials: str = _field("text", _one_of("text", "control"))
     written: tuple = _field(((),), _branches)
     branch: int = _field(0, _whole(0, MAX_BRANCHES - 1))
-    layer: int = _field(0, _whole(0, _LARGEST))
-    head: int = _field(0, _whole(0, _LARGEST))
+    layer: int = _field(23, _whole(0, _LARGEST))
+    head: int = _field(4, _whole(0, _LARGEST))
     position: int = _field(-1, _whole(-1, _LARGEST))
     key: int = _field(-1, _whole(-1, _LARGEST))
     t: float = _field(1.0, _number(0.0, 2.5))
@@ -129,6 +130,8 @@ class View:
             value = getattr(self, name)
             if value >= count:
                 setattr(self, name, count - 1)
+                if value == getattr(View, name):  # nobody asked for the default
+                    continue
                 changed.append(f"There is no {name} {value} in this model: {name} {count - 1} is shown.")
         self.top_k = min(self.top_k, vocabulary)
         if any(id >= vocabulary for branch in self.written for id in branch):

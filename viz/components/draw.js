@@ -9,6 +9,7 @@ const REST = 250; // ms after the last input until Python hears
 const DROPS = 100;
 const COUNT_ROWS = 5;
 const TABLE_ROWS = 20;
+const GREEDY = "greedy: temperature 0 takes the likeliest token, no draw";
 const TOP_K_STEPS = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500,
   1000, 2000, 3000, 5000, 10000, 20000, 50000, 100000, 200000];
 
@@ -30,7 +31,7 @@ export default function ({ parentElement, data, setStateValue }) {
 // ---- what the picture is made from -------------------------------------------------------------
 
 function newView(stage) {
-  const view = { stage, settings: {}, held: 0, reading: null, rugSeeds: [], durations: [] };
+  const view = { stage, settings: {}, held: 0, reading: null, drops: [], durations: [] };
   view.parts = build(view);
   stage.append(...view.parts.blocks);
   view.resize = new ResizeObserver(() => {
@@ -56,14 +57,20 @@ function receive(view, data) {
   view.key = data.key;
   view.defaults = data.defaults;
   view.uniforms = new Map(data.seeds.map((seed, i) => [seed, data.uniforms[i]]));
-  if (data.revision !== view.revision) {
-    view.revision = data.revision;
-    const last = lastPosition.get(data.key);
-    view.settings = { ...(last?.revision === data.revision ? last.settings : data.settings) };
+  if (data.revision !== view.revision || !view.uniforms.has(view.settings.seed)) {
+    view.settings = startOf(view, data);
     view.held = 0;
+    view.revision = data.revision;
   }
   setRanges(view, data.limits);
   move(view);
+}
+
+// Python's settings, unless the hand has moved on since Python last changed them.
+function startOf(view, data) {
+  const last = lastPosition.get(data.key);
+  const isLater = last?.revision === data.revision && view.uniforms.has(last.settings.seed);
+  return { ...(isLater ? last.settings : data.settings) };
 }
 
 // Widths in px, asked of the browser only when they can have changed (the type grows in
@@ -81,7 +88,7 @@ function unpackedText(base64) {
   return new TextDecoder().decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
 }
 
-const label = (view, rank) => view.labels[view.sorted.ids[rank]];
+const label = (view, rank) => view.labels[view.sorted.ids[rank]] || "∅";
 const probability = (view, rank) => view.stages.weights[rank] / view.stages.total;
 const cumulative = (view, rank) => (rank < 0 ? 0 : view.stages.running[rank] / view.stages.total);
 const isGreedy = (view) => view.settings.temperature === 0;
@@ -98,8 +105,9 @@ function build(view) {
   parts.instruction = element("p", { class: "instruction" });
   parts.again = element("button", { type: "button", onclick: () => dropAgain(view) }, "Drop again");
   parts.hundred = element("button", { type: "button", "aria-pressed": "false",
-    onclick: () => toggleRug(view) }, `Drop ${DROPS}`);
-  const reset = element("button", { type: "button", onclick: () => resetSettings(view) }, "Reset sliders");
+    onclick: () => toggleDrops(view) }, `Drop ${DROPS}`);
+  const reset = element("button", { type: "button", onclick: () => resetSettings(view) },
+    "Reset sliders");
   parts.blocks = [
     element("h3", {}, "The next token is where the pin lands"),
     parts.instruction,
@@ -122,7 +130,7 @@ function buildBoard(view) {
     element("div", { class: kind }, element("span", {})));
   const frame = element("div", { class: "frame", hidden: true });
   const strip = element("div", {
-    class: "strip", tabindex: 0, role: "slider", "aria-valuemin": 1,
+    class: "strip", tabindex: 0, role: "slider", "aria-valuemin": 1, "aria-valuenow": 1,
     "aria-label": "The tokens, likeliest first. Left and Right read them.",
     onkeydown: (event) => readByKey(view, event),
     onpointermove: (event) => read(view, rankUnder(view, event)),
@@ -137,7 +145,7 @@ function buildBoard(view) {
     chance: element("span", {}), after: element("span", {}) };
   flag.text = element("span", { class: "flag" }, flag.drawn, flag.token, flag.chance);
   const rug = element("div", { class: "rug", hidden: true });
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((u) => 
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((u) =>
     element("span", { style: `left: ${u * 100}%` }, String(u)));
   const caption = element("p", { class: "caption" });
   const pooled = element("p", { class: "pooled muted" });
@@ -165,11 +173,12 @@ function buildCounts() {
 
 function buildTable(view) {
   const heads = ["Rank", "Token", "Token ID", "Logit", "Probability at T", "Kept?",
-    "After the cuts", "Cumulative"];
+    "Probability after the cuts", "Cumulative"];
   const rows = Array.from({ length: TABLE_ROWS }, () =>
     element("tr", {}, ...heads.map((_, i) => element("td", {}, i === 1 ? element("bdi", {}) : ""))));
   const table = element("table", {},
-    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
+    element("thead", {}, element("tr", {},
+      ...heads.map((head) => element("th", { scope: "col" }, head)))),
     element("tbody", {}, ...rows));
   const details = element("details", { ontoggle: () => drawTable(view) },
     element("summary", {}, `The first ${TABLE_ROWS} tokens as a table`),
@@ -194,7 +203,10 @@ const CONTROLS = [
     name: "top_k",
     title: "Top-k",
     shown: (value) => (value === 0 ? "off" : count(value)),
-    explain: (value) => (value === 0 ? "all tokens stay" : `only the ${count(value)} likeliest stay`),
+    explain: (value) => {
+      if (value === 0) return "all tokens stay";
+      return value === 1 ? "only the likeliest stays" : `only the ${count(value)} likeliest stay`;
+    },
   },
   {
     name: "top_p",
@@ -212,10 +224,12 @@ const CONTROLS = [
   },
 ];
 
+const shownSetting = (name, value) => CONTROLS.find((one) => one.name === name).shown(value);
+
 function buildControl(view, control) {
-  const output = element("output", { class: "mono" });
+  const output = element("span", { class: "mono" });
   const hint = element("span", { class: "hint small muted" });
-  const slider = element("input", { type: "range",
+  const slider = element("input", { type: "range", "aria-label": control.title,
     oninput: () => change(view, control.name, fromSlider(view, control.name, slider)) });
   const block = element("label", { class: "control" },
     element("span", { class: "reading" }, control.title, output), slider, hint);
@@ -225,13 +239,12 @@ function buildControl(view, control) {
 // The top-k slider walks over steps, the last of which is 0, off: further right keeps more.
 function setRanges(view, limits) {
   const size = view.labels.length;
-  const steps = new Set([...TOP_K_STEPS, view.settings.top_k].filter((k) => k > 0 && k < size));
+  const steps = new Set([...TOP_K_STEPS, view.settings.top_k].filter((k) => k > 0 && k <= size));
   view.topKSteps = [...[...steps].sort((a, b) => a - b), 0];
   const ranges = { ...limits, top_k: [0, view.topKSteps.length - 1, 1] };
   for (const { name, slider } of view.parts.controls) {
     [slider.min, slider.max, slider.step] = ranges[name];
   }
-  view.parts.strip.setAttribute("aria-valuemax", size);
 }
 
 function fromSlider(view, name, slider) {
@@ -247,9 +260,10 @@ function drawControls(view) {
   for (const control of view.parts.controls) {
     const value = view.settings[control.name];
     control.slider.value = toSlider(view, control.name);
-    control.slider.setAttribute("aria-valuetext", `${control.shown(value)}, ${control.explain(value)}`);
     control.output.textContent = control.shown(value);
     control.hint.textContent = control.explain(value);
+    control.slider.setAttribute("aria-valuetext",
+      `${control.output.textContent}, ${control.hint.textContent}`);
   }
 }
 
@@ -261,6 +275,7 @@ function change(view, name, value) {
   const before = Math.max(view.held, view.stages.kept);
   view.settings[name] = value;
   clearTimeout(view.hold);
+  view.parts.board.classList.remove("closing");
   view.held = 0;
   if (name !== "temperature") {
     view.held = before;
@@ -271,11 +286,11 @@ function change(view, name, value) {
 }
 
 function closeUp(view) {
-  const { strip } = view.parts;
+  const { board } = view.parts;
   view.held = 0;
-  strip.classList.toggle("closing", !calm());
+  board.classList.toggle("closing", !calm());
   draw(view);
-  setTimeout(() => strip.classList.remove("closing"), CLOSE);
+  setTimeout(() => board.classList.remove("closing"), CLOSE);
 }
 
 function resetSettings(view) {
@@ -298,12 +313,13 @@ function dropAgain(view) {
 }
 
 // The pins of a hundred seeds, this one's first or else the last known; pressed again, they go.
-function toggleRug(view) {
-  const seeds = [...view.uniforms.keys()];
-  const from = Math.min(seeds.indexOf(view.settings.seed), seeds.length - DROPS);
-  view.rugSeeds = view.rugSeeds.length ? [] : seeds.slice(from, from + DROPS);
-  view.parts.rug.replaceChildren(...view.rugSeeds.map((seed) =>
-    element("i", { style: `left: ${view.uniforms.get(seed) * 100}%` })));
+function toggleDrops(view) {
+  const known = [...view.uniforms].map(([seed, u]) => ({ seed, u }));
+  const here = known.findIndex(({ seed }) => seed === view.settings.seed);
+  const from = Math.min(here, known.length - DROPS);
+  view.drops = view.drops.length ? [] : known.slice(from, from + DROPS);
+  view.parts.rug.replaceChildren(...view.drops.map(({ u }) =>
+    element("i", { style: `left: ${u * 100}%` })));
   move(view);
 }
 
@@ -342,6 +358,7 @@ function drawStrip(view) {
   const { kept, running } = view.stages;
   view.shown = Math.max(view.held, kept);
   const length = running[view.shown - 1];
+  view.pinAt = isGreedy(view) ? null : view.width * view.uniforms.get(view.settings.seed);
   view.edge = (rank) => (rank < 0 ? 0 : (view.width * running[rank]) / length);
   let rank = 0;
   while (rank < view.shown && view.edge(rank) - view.edge(rank - 1) >= SMALLEST) {
@@ -350,20 +367,20 @@ function drawStrip(view) {
   }
   const segments = view.parts.segments.children;
   for (let unused = rank; unused < segments.length; unused += 1) segments[unused].hidden = true;
-  const more = drawBlock(view, view.parts.pool, rank, Math.max(rank, kept), "more");
+  const more = drawBlock(view, view.parts.pool, rank, Math.max(rank, kept),
+    (number) => tokens(number, "more "));
   view.parts.pooled.textContent = more && `Hatched: ${more}`;
-  drawBlock(view, view.parts.cut, kept, view.shown, "cut");
+  drawBlock(view, view.parts.cut, kept, view.shown, (number) => `${tokens(number)} cut`);
 }
 
 function drawSegment(view, rank) {
-  const width = view.edge(rank) - view.edge(rank - 1);
   const segment = view.parts.segments.children[rank] ?? addSegment(view, rank);
   const [name, chance] = segment.children;
   segment.hidden = false;
   segment.className = rank < view.stages.kept ? "segment" : "segment gone";
-  place(segment, view.edge(rank - 1), width);
-  name.hidden = width < view.unit || width < nameWidth(view, rank) + view.unit / 2;
-  chance.hidden = name.hidden || view.held > 0 || width < 4 * view.unit;
+  const room = placeBlock(view, segment, rank, rank + 1);
+  name.hidden = room < view.unit || room < nameWidth(view, rank) + view.unit / 2;
+  chance.hidden = name.hidden || view.held > 0 || room < 4 * view.unit;
   if (!chance.hidden) chance.textContent = percent(probability(view, rank));
 }
 
@@ -375,17 +392,29 @@ function addSegment(view, rank) {
 
 // One block for the tokens from rank `from` up to `to`. Returns what it says if it is too narrow
 // to say it itself.
-function drawBlock(view, block, from, to, word) {
+function drawBlock(view, block, from, to, words) {
   block.hidden = from >= to;
   if (block.hidden) return "";
   const { running } = view.stages;
-  const width = view.edge(to - 1) - view.edge(from - 1);
   const share = (running[to - 1] - (from ? running[from - 1] : 0)) / running[view.shown - 1];
-  const text = `${count(to - from)} ${word} ${to - from === 1 ? "token" : "tokens"}, ${percent(share)}`;
-  const fits = view.ruler.measureText(text).width + view.unit < width;
-  place(block, view.edge(from - 1), width);
+  const text = `${words(to - from)}, ${percent(share)}`;
+  const fits = view.ruler.measureText(text).width + view.unit < placeBlock(view, block, from, to);
   block.firstChild.textContent = fits ? text : "";
   return fits ? "" : text;
+}
+
+// Returns the room for a name in the block of the ranks from `from` up to `to`: all of it, or the
+// wider side of the pin that stands in it.
+function placeBlock(view, block, from, to) {
+  const left = view.edge(from - 1);
+  const right = view.edge(to - 1);
+  const isPinned = view.pinAt !== null && view.pinAt > left && view.pinAt < right;
+  const before = isPinned ? view.pinAt - left : 0;
+  const after = isPinned ? right - view.pinAt : 0;
+  place(block, left, right - left);
+  block.style.paddingLeft = before > after ? 0 : `${before}px`;
+  block.style.paddingRight = before > after ? `${after}px` : 0;
+  return isPinned ? Math.max(before, after) : right - left;
 }
 
 function place(node, left, width) {
@@ -397,34 +426,36 @@ function nameWidth(view, rank) {
   return (view.nameWidths[rank] ??= view.ruler.measureText(label(view, rank)).width);
 }
 
-// The label stands right of the pin, past u = .7 left of it, and gives way at the strip's ends.
 function drawPin(view) {
-  const { pin, span, rug, flag } = view.parts;
+  const { pin, span, rug, again, hundred } = view.parts;
   const greedy = isGreedy(view);
-  const u = view.uniforms.get(view.settings.seed);
-  const isLeft = !greedy && u > 0.7;
-  pin.hidden = greedy;
-  rug.hidden = greedy || view.rugSeeds.length === 0;
-  pin.style.left = `${u * 100}%`;
+  pin.hidden = again.disabled = hundred.disabled = greedy;
+  pin.style.left = `${view.uniforms.get(view.settings.seed) * 100}%`;
+  rug.hidden = greedy || view.drops.length === 0;
   span.hidden = greedy || view.held > 0;
   place(span, view.edge(view.hit - 1), view.edge(view.hit) - view.edge(view.hit - 1));
-  flag.before.style.flex = isLeft ? "1 1 0" : `0 1 ${greedy ? 0 : u * 100}%`;
-  flag.after.style.flex = isLeft ? `0 1 ${(1 - u) * 100}%` : "1 1 0";
-  flag.text.className = greedy ? "flag greedy" : isLeft ? "flag left" : "flag right";
   drawFlag(view, greedy);
-  view.parts.again.disabled = view.parts.hundred.disabled = greedy;
 }
 
-// While cut tokens still stand on the strip, the pin points at no token yet.
+// The pin's label. While cut tokens still stand on the strip, the pin points at no token yet.
 function drawFlag(view, greedy) {
   const { flag } = view.parts;
   const names = !greedy && !view.held;
   flag.drawn.textContent = greedy ? GREEDY : `${pinText(view)}${names ? " → " : ""}`;
   flag.token.textContent = names ? label(view, view.hit) : "";
   flag.chance.textContent = names ? ` ${percent(probability(view, view.hit))}` : "";
+  placeFlag(flag, greedy ? 0 : view.uniforms.get(view.settings.seed));
+  flag.text.classList.toggle("greedy", greedy);
 }
 
-const GREEDY = "greedy: temperature 0 takes the likeliest token, no draw";
+// It stands right of u, past .7 left of it. What stands between it and the strip's end can shrink,
+// so the label gives way instead of running over.
+function placeFlag(flag, u) {
+  const isLeft = u > 0.7;
+  flag.before.style.flex = isLeft ? "1 1 0" : `0 1 ${u * 100}%`;
+  flag.after.style.flex = isLeft ? `0 1 ${(1 - u) * 100}%` : "1 1 0";
+  flag.text.classList.toggle("left", isLeft);
+}
 
 // u is cut off, not rounded, so that .9998 is not shown as 1.
 function pinText(view) {
@@ -439,22 +470,23 @@ function takeaway(view) {
     + `${pinText(view)}, hits ${label(view, view.hit)}, ${percent(probability(view, view.hit))}.`;
 }
 
+// 49,152 tokens at temperature 1.00 → top-k 50: 50 left, 93.1% of the probability → …
 function drawStages(view) {
-  let cuts = 0;
-  const items = view.stages.stages.map(({ name, left, share }) => {
-    const control = CONTROLS.find((one) => one.name === name);
-    const setting = control.shown(view.settings[name]);
-    if (name === "temperature") {
-      return element("li", {}, `${tokens(view.labels.length)} at temperature ${setting}`
-        + (isGreedy(view) ? ": 1 left, no draw" : ""));
-    }
-    if (setting === "off") return element("li", { class: "muted" }, `${name.replace("_", "-")} off`);
-    cuts += 1;
-    return element("li", {}, `${name.replace("_", "-")} ${setting}: ${count(left)} left, `
-      + `${percent(share)} of ${cuts === 1 ? "the probability" : "that"}`);
-  });
-  if (cuts) items.push(element("li", {}, "what is left is renormalised to 100%"));
+  const setting = ({ name }) => shownSetting(name, view.settings[name]);
+  const [first, ...rest] = view.stages.stages;
+  const cuts = rest.filter((stage) => setting(stage) !== "off");
+  const items = rest.map((stage) => stageItem(stage, setting(stage), stage === cuts[0]));
+  const start = `${tokens(view.labels.length)} at temperature ${setting(first)}`;
+  items.unshift(element("li", {}, isGreedy(view) ? `${start}: 1 left, no draw` : start));
+  if (cuts.length) items.push(element("li", {}, "what is left is renormalised to 100%"));
   view.parts.stages.replaceChildren(...items);
+}
+
+function stageItem({ name, left, share }, setting, isFirstCut) {
+  const title = name.replace("_", "-");
+  if (setting === "off") return element("li", { class: "muted" }, `${title} off`);
+  return element("li", {}, `${title} ${setting}: ${count(left)} left, `
+    + `${percent(share)} of ${isFirstCut ? "the probability" : "that"}`);
 }
 
 // ---- reading one token -------------------------------------------------------------------------
@@ -480,6 +512,7 @@ function read(view, rank) {
 function drawReading(view) {
   const { strip, frame, caption } = view.parts;
   frame.hidden = view.reading === null;
+  strip.setAttribute("aria-valuemax", view.shown);
   if (view.reading === null) {
     caption.replaceChildren(element("span", { class: "muted" },
       "Touch the strip, or press ← → on it, to read a token."));
@@ -500,18 +533,16 @@ function drawReading(view) {
 // ---- a hundred pins, and the table -------------------------------------------------------------
 
 function drawCounts(view) {
-  const { rugSeeds } = view;
+  const { drops } = view;
   const { counts, countTitle, countRows, hundred } = view.parts;
-  hundred.textContent = rugSeeds.length ? `Lift the ${DROPS}` : `Drop ${DROPS}`;
-  hundred.setAttribute("aria-pressed", String(rugSeeds.length > 0));
+  hundred.textContent = drops.length ? `Lift the ${DROPS}` : `Drop ${DROPS}`;
+  hundred.setAttribute("aria-pressed", String(drops.length > 0));
   counts.hidden = view.parts.rug.hidden;
   if (counts.hidden) return;
-  countTitle.textContent = `${DROPS} pins, seeds ${rugSeeds[0]} to ${rugSeeds.at(-1)}: `
+  countTitle.textContent = `${DROPS} pins, seeds ${drops[0].seed} to ${drops.at(-1).seed}: `
     + "bar = hits, line = probability";
   const hits = new Array(COUNT_ROWS + 1).fill(0);
-  for (const seed of rugSeeds) {
-    hits[Math.min(COUNT_ROWS, drawAt(view.stages, view.uniforms.get(seed)))] += 1;
-  }
+  for (const { u } of drops) hits[Math.min(COUNT_ROWS, drawAt(view.stages, u))] += 1;
   countRows.forEach((row, rank) => drawCount(view, row, rank, hits[rank]));
 }
 
@@ -534,8 +565,8 @@ function drawTable(view) {
     row.hidden = rank >= view.labels.length;
     if (!row.hidden) drawRow(view, row, rank);
   });
-  entropy.textContent = `Entropy of what is left: ${view.stages.entropy.toFixed(2)} bits, as undecided `
-    + `as ${(2 ** view.stages.entropy).toFixed(1)} equally likely tokens.`;
+  entropy.textContent = `Entropy of what is left: ${view.stages.entropy.toFixed(2)} bits, as `
+    + `undecided as ${(2 ** view.stages.entropy).toFixed(1)} equally likely tokens.`;
 }
 
 function drawRow(view, row, rank) {
@@ -555,7 +586,8 @@ function drawRow(view, row, rank) {
 
 const thousands = new Intl.NumberFormat("en-US");
 const count = (number) => thousands.format(number);
-const tokens = (number) => `${count(number)} ${number === 1 ? "token" : "tokens"}`;
+const tokens = (number, which = "") =>
+  `${count(number)} ${which}${number === 1 ? "token" : "tokens"}`;
 
 // Three digits that tell: 77.3%, 1.25%, 0.0031%. Only a whole is called 100%.
 function percent(probability) {

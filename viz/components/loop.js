@@ -13,9 +13,9 @@ const FLIGHT_MS = 500;
 const LEAST_WEIGHT = 0.005; // Attention below this is a dot in the triangle, but no line.
 const STRIP_CENTRE = 0.38; // Where in a row's height the strips stand, and where the stream runs.
 const STREAM_CENTRE = 0.84;
-const QUERY_LINE = "";
-const KEY_LINE = "4 3";
-const VALUE_LINE = "1.5 3";
+const LOOKED_AT = 0.05; // From this weight on, the key and the value looked at stand out.
+const DOT_RADIUS = 0.7; // Of a whole weight, in columns: two halves side by side just touch.
+const WHOLE_WEIGHT = 0.6; // Width of its line, in units of text size.
 
 export default function (component) {
   const stage = stageOf(component.parentElement);
@@ -24,11 +24,12 @@ export default function (component) {
   const view = {
     stage,
     data: withArrays(component.data),
-    select: (position) => component.setStateValue("selected", position),
-    ask: (name, value) => component.setTriggerValue(name, value),
+    // A selection is an event, too: a state would not be reported when the same token is chosen
+    // again after Python has moved the selection elsewhere.
+    tell: (name, value) => component.setTriggerValue(name, value),
     row: component.data.selected - component.data.first_position,
     pointed: null,
-    observer: new ResizeObserver(() => stage.clientWidth !== view.width && draw(view)),
+    observer: new ResizeObserver(() => (stage.clientWidth === view.width ? mark : draw)(view)),
   };
   stage.loopView = view;
   draw(view);
@@ -61,23 +62,26 @@ function sizes(view) {
   const layout = width >= ONE_BAND ? "one-band" : width >= TWO_BANDS ? "two-bands" : "folded";
   const folded = layout === "folded";
   const rows = data.labels.length;
-  const pitch = folded ? 1.75 : Math.min(3, Math.max(1.75, 18 / rows));
-  const dot = Math.min(pitch * 0.5, (folded ? 11 : 6) / rows);
-  // At the least width strips are narrow; what there is beyond it widens them, until they are as
-  // wide as their names.
+  const roomy = rows <= 5 ? Math.min(4.5, 15 / rows) : Math.max(1.75, 18 / rows);
+  const pitch = folded ? 1.75 : roomy;
+  const dot = Math.min(1.5, pitch * 0.5, (folded ? 11 : 6) / rows);
+  // What there is beyond the least width goes to the strips and to the lines between them.
   const spare = width - (layout === "one-band" ? ONE_BAND : TWO_BANDS);
   const page = Math.min(width, 26);
-  const strip = folded ? (page - 9.5) / 3 : Math.min(3.5, 1.75 + spare / 3.5);
+  const strip = folded ? (page - 9.5) / 3 : Math.min(3, 1.75 + spare / 5);
   const embedding = folded ? page - 8.5 : 7;
   const cell = Math.max(2, Math.round(unit * 0.1875));
-  const cells = (units, array) => Math.min(Math.floor((units * unit) / cell), array.shape[1]);
+  const count = (units, array) =>
+    Math.max(1, Math.min(Math.floor((units * unit) / cell), array.shape[1]));
+  const embeddingCells = count(embedding, data.embedding);
   return {
-    unit, layout, folded, cell,
+    unit, layout, folded, cell, embeddingCells,
+    embeddingCell: Math.max(cell, Math.floor((embedding * unit) / embeddingCells)),
     pitch: pitch * unit,
+    fan: (1.25 + Math.min(2, spare / 6)) * unit,
     dot: dot * unit,
-    headCells: cells(strip, data.query),
-    streamCells: cells(strip, data.embedding),
-    embeddingCells: cells(embedding, data.embedding),
+    headCells: count(strip, data.query),
+    streamCells: count(strip, data.embedding),
   };
 }
 
@@ -90,11 +94,12 @@ function draw(view) {
   view.size = sizes(view);
   view.colours = coloursOf(stage);
   view.flow = element("svg", { class: "flow", "aria-hidden": "true" });
+  const { folded, layout, pitch, fan } = view.size;
   view.figure = element("div", {
-    class: view.size.folded ? "loop folded" : `loop beside ${view.size.layout}`,
+    class: folded ? "loop folded" : `loop beside ${layout}`,
     role: "figure",
     "aria-label": view.data.alt,
-    style: `--pitch: ${view.size.pitch}px; --strip-centre: ${STRIP_CENTRE}`,
+    style: `--pitch: ${pitch}px; --fan: ${fan}px; --strip-centre: ${STRIP_CENTRE}`,
   }, view.flow, ...stations(view), caption(view));
   stage.replaceChildren(view.figure);
   mark(view);
@@ -110,19 +115,18 @@ function stations(view) {
   const lower = [guessStation(view), nextStation(view), drawStation(view)];
   // The second band is read from right to left, as the loop turns back to the prompt.
   if (size.layout === "two-bands") return [...upper, element("div", { class: "band" }, ...lower)];
-  return [...upper, ...lower, element("div", { class: "again" },
-    element("span", {}, "the drawn token joins the prompt, and everything runs again"))];
+  return [...upper, ...lower];
 }
 
 // A title opens the page about its station, if there is one.
 function station(view, name, { title, about, page, controls = [] }, ...body) {
   const heading = page
     ? element("button", {
-        class: "title", "data-focus": name, onclick: () => view.ask("open", page),
+        class: "title", "data-focus": name, onclick: () => view.tell("open", page),
       }, title, element("span", { class: "more", "aria-hidden": "true" }, " ›"))
     : element("span", { class: "title" }, title);
-  const header = element("div", { class: "header" },
-    heading, element("div", { class: "about" }, ...[about].flat()), ...controls);
+  const header = element("div", { class: "header" }, element("h3", {}, heading),
+    element("div", { class: "about" }, ...[about].flat()), ...controls);
   return element("section", { class: `station ${name}` }, header, ...body);
 }
 
@@ -141,6 +145,10 @@ function column(name, head, cells, foot = "") {
     element("div", { class: "foot" }, foot));
 }
 
+function cell(row, ...content) {
+  return element("div", { class: "cell", "data-row": row }, ...content);
+}
+
 function token(label) {
   return element("bdi", { class: "token mono", title: label }, label);
 }
@@ -149,10 +157,10 @@ function token(label) {
 
 function tokenStation(view) {
   const { data } = view;
-  const cells = data.labels.map((label, row) => element("div", { class: "cell", "data-row": row },
-    chip(view, label, row), element("span", { class: "id", title: "token ID" }, `${data.ids[row]}`)));
-  const list = column("tokens-list", element("div", { class: "cell" }, "token", element("span", {}, "ID")),
-    cells, ghost(data));
+  const cells = data.labels.map((label, row) => cell(row, chip(view, label, row),
+    element("span", { class: "id", title: "token ID" }, `${data.ids[row]}`)));
+  const head = element("div", { class: "cell" }, "token", element("span", {}, "ID"));
+  const list = column("tokens-list", head, cells, ghost(data));
   const box = list.querySelector(".cells");
   box.setAttribute("role", "listbox");
   box.setAttribute("aria-label", "Tokens of the prompt");
@@ -175,14 +183,15 @@ function chip(view, label, row) {
 
 // The place the drawn token will take.
 function ghost(data) {
-  return element("div", { class: "chip ghost" }, data.drawn ? token(data.drawn.label) : "next token");
+  if (!data.drawn) return "";
+  return element("div", { class: "chip ghost" }, token(data.drawn.label));
 }
 
 function choose(view, row) {
   view.row = row;
   view.pointed = null;
   mark(view);
-  view.select(view.data.first_position + row);
+  view.tell("selected", view.data.first_position + row);
 }
 
 function stepByKey(view, event) {
@@ -201,29 +210,30 @@ function stepByKey(view, event) {
 // ---- 2 · Embeddings ----------------------------------------------------------------------------
 
 function embeddingStation(view) {
-  const strips = stripColumn(view, "embedding", view.size.embeddingCells, "");
-  const columns = view.size.folded ? [labels(view), strips] : [strips];
+  const { folded, embeddingCells, embeddingCell } = view.size;
+  const strips = stripColumn(view, "embedding", embeddingCells, "", embeddingCell);
   return station(view, "embeddings",
-    { title: "2 · Embeddings", about: "each ID’s row of numbers", page: "embeddings" }, block(...columns));
+    { title: "2 · Embeddings", about: "each ID’s row of numbers", page: "embeddings" },
+    folded ? block(labels(view), strips) : block(strips));
 }
 
 function labels(view) {
-  const cells = view.data.labels.map((label, row) =>
-    element("div", { class: "cell", "data-row": row }, token(label)));
-  return column("labels", "", cells);
+  return column("labels", "", view.data.labels.map((label, row) => cell(row, token(label))));
 }
 
-function stripColumn(view, name, count, head) {
-  const { data, size } = view;
-  const cells = data.labels.map((label, row) => element("div", { class: "cell", "data-row": row },
-    strip(view, name, row, count, `width: ${count * size.cell}px`)));
-  return column(`strips ${name}`, head, cells, `±${short(data.scales[name])}`);
+// The first values of every row of an array, and the size at which their colour is full.
+function stripColumn(view, name, count, head, width = view.size.cell) {
+  const cells = view.data.labels.map((_, row) => cell(row, strip(view, name, row, count, width)));
+  return column(`strips ${name}`, head, cells, `±${short(view.data.scales[name])}`);
 }
 
-// One canvas pixel a value, drawn large: the first values of one row of an array.
-function strip(view, name, row, count, style) {
+// One canvas pixel a value, drawn large.
+function strip(view, name, row, count, width) {
   const { data, shape } = view.data[name];
-  const canvas = element("canvas", { class: "strip", width: count, height: 1, style, "aria-hidden": "true" });
+  const canvas = element("canvas", {
+    class: "strip", "aria-hidden": "true",
+    width: count, height: 1, style: `width: ${count * width}px`,
+  });
   const ink = canvas.getContext("2d");
   for (let i = 0; i < count; i += 1) {
     ink.fillStyle = diverging(view.colours, data[row * shape[1] + i] / view.data.scales[name]);
@@ -235,27 +245,35 @@ function strip(view, name, row, count, style) {
 // ---- 3 · The layer that is opened up -----------------------------------------------------------
 
 function layerStation(view) {
-  const { data, size } = view;
+  const { data } = view;
   const steppers = element("div", { class: "steppers" },
     stepper(view, "layer", data.layer, data.layers - 1),
-    stepper(view, "head", data.head, data.heads - 1));
-  const ofHead = (name, ...head) => stripColumn(view, name, size.headCells, head);
-  const added = (name, ...head) => stripColumn(view, name, size.streamCells, head);
-  const looking = [ofHead("query", "Q", "query"), ofHead("key", "K", "key")];
-  const weights = [triangle(view), takes(view)];
-  const value = ofHead("value", "V", "value");
-  const adding = [ofHead("mix", "mix", "of V rows"), added("attention_added", `all ${data.heads} heads`, "add"),
-    added("feed_forward_added", "feed-forward", "adds")];
-  const blocks = size.folded
-    ? [block(labels(view), ...looking, value), block(labels(view), ...weights),
-       block(labels(view), ...adding)]
-    : [block(...looking, ...weights, value, ...adding)];
+    stepper(view, "head", data.head, data.heads - 1),
+    element("span", { class: "reads" }, `reads KV head ${data.kv_head}`));
   const stream = element("div", { class: "stream-name" }, element("i", {}),
     "residual stream: each token’s running sum; the layer reads it and adds (+) to it");
   return station(view, "layer", {
     title: `3 · Layer ${data.layer}, head ${data.head}`, about: "tokens look back at each other",
     page: "attention", controls: [steppers],
-  }, ...blocks, stream);
+  }, ...layerBlocks(view), stream);
+}
+
+// Side by side, or, folded, three blocks with the tokens' names repeated.
+function layerBlocks(view) {
+  const { data, size } = view;
+  const ofHead = (name, ...head) => stripColumn(view, name, size.headCells, head);
+  const added = (name, ...head) => stripColumn(view, name, size.streamCells, head);
+  const query = ofHead("query", "Q", "query");
+  const key = ofHead("key", "K", "key");
+  const weights = [triangle(view), takes(view)];
+  const value = ofHead("value", "V", "value");
+  const adding = [
+    ofHead("mix", "mix", "of V rows"),
+    added("attention_added", `all ${data.heads} heads`, "add"),
+    added("feed_forward_added", "feed-forward", "adds"),
+  ];
+  if (!size.folded) return [block(query, key, ...weights, value, ...adding)];
+  return [[query, key, value], weights, adding].map((columns) => block(labels(view), ...columns));
 }
 
 function stepper(view, what, value, last) {
@@ -264,7 +282,7 @@ function stepper(view, what, value, last) {
     // Not "disabled", which would drop the keyboard's place at the end of the range.
     return element("button", {
       class: "step", "aria-label": `${name} ${what}`, "aria-disabled": `${!open}`,
-      "data-focus": `${name} ${what}`, onclick: () => open && view.ask(what, to),
+      "data-focus": `${name} ${what}`, onclick: () => open && view.tell(what, to),
     }, sign);
   };
   return element("span", { class: "stepper" }, step("previous", "‹", value - 1),
@@ -283,7 +301,7 @@ function triangle(view) {
       dots.push(element("circle", {
         cx: (key + 0.5) * size.dot,
         cy: (row + (size.folded ? 0.5 : STRIP_CENTRE)) * size.pitch,
-        r: Math.max(1, Math.sqrt(weight) * size.dot * 0.55),
+        r: Math.max(1, Math.sqrt(weight) * size.dot * DOT_RADIUS),
         "data-row": row,
       }));
     }
@@ -296,9 +314,22 @@ function triangle(view) {
 
 // How much the followed token takes from each row; filled in when a token is followed.
 function takes(view) {
-  const cells = view.data.labels.map((label, row) =>
-    element("div", { class: "cell takes-cell", "data-key": row }));
-  return column("takes", element("span", {}, "weight"), cells);
+  const cells = view.data.labels.map((_, row) =>
+    element("div", { class: "cell", "data-key": row }));
+  const earlier = view.data.first_position > 0 ? element("div", { class: "earlier" }) : "";
+  return column("takes", "weight", cells, earlier);
+}
+
+function writeWeights(view, followed) {
+  let shown = 0;
+  for (const node of view.figure.querySelectorAll("[data-key]")) {
+    const weight = weightOf(view.data, followed, Number(node.dataset.key));
+    node.textContent = Number.isNaN(weight) ? "" : percent(weight, 0);
+    shown += weight || 0;
+  }
+  // Weights add up to 1: what is not in these rows is on positions before the window.
+  const earlier = view.figure.querySelector(".earlier");
+  if (earlier) earlier.textContent = `${percent(Math.max(0, 1 - shown), 0)} earlier`;
 }
 
 function weightOf(data, row, key) {
@@ -309,9 +340,9 @@ function weightOf(data, row, key) {
 
 function otherLayers(name, first, last) {
   if (last < first) return element("section", { class: `others ${name}` });
-  const numbers = first === last ? `${first}` : `${first}–${last}`;
+  const [word, numbers] = first === last ? ["layer ", first] : ["layers ", `${first}–${last}`];
   return element("section", { class: `others ${name}` },
-    element("div", { class: "deck-name" }, first === last ? "layer" : "layers", element("br"), numbers),
+    element("div", { class: "deck-name" }, word, element("br"), `${numbers}`),
     deck(last - first + 1));
 }
 
@@ -319,12 +350,12 @@ function guessStation(view) {
   const { data } = view;
   const guesses = data.lens.map((guess) => element("div", { class: "guess" },
     element("span", { class: "depth" }, `${guess.layer}`), token(guess.label),
-    element("span", { class: "number" }, percent(guess.probability))));
+    element("span", { class: "number" }, percent(guess.probability, 0))));
   const after = data.layers - 1 - data.layer;
-  const about = `the same step again: ${data.layer} before, ${after} after`;
+  const about = ["the same step again:", element("br"), `${data.layer} before, ${after} after`];
   return station(view, "guesses", { title: `4 · ${data.layers - 1} more layers`, about },
     element("div", { class: "face" },
-      element("div", { class: "face-head" }, "best guess after layer"), ...guesses));
+      element("div", { class: "face-head" }, "guess after layer"), ...guesses));
 }
 
 // Thin edges of cards, one a layer.
@@ -338,46 +369,56 @@ function deck(count) {
 function nextStation(view) {
   const { data } = view;
   const most = Math.max(data.rest_probability, ...data.candidates.map((one) => one.probability));
-  const bars = data.candidates.map((one) => bar(token(one.label), one.probability, most,
-    Boolean(data.drawn) && one.id === data.drawn.id, `token ID ${one.id}`));
-  const rest = `${data.rest_count.toLocaleString("en")} more tokens`;
-  const drawnFromRest = Boolean(data.drawn) && !data.candidates.some((one) => one.id === data.drawn.id);
-  bars.push(bar(element("span", {}, rest), data.rest_probability, most, drawnFromRest));
-  bars[bars.length - 1].classList.add("rest");
-  const row = data.selected - data.first_position;
-  const about = ["what may follow ", token(data.labels[row])];
+  const rest = element("span", {}, `${data.rest_count.toLocaleString("en")} more tokens`);
+  const bars = [
+    ...data.candidates.map((one) =>
+      bar(token(one.label), one.probability / most, one.probability, `token ID ${one.id}`)),
+    bar(rest, data.rest_probability / most, data.rest_probability),
+  ];
+  bars.at(-1).classList.add("rest");
+  // A token that is not among the candidates was drawn from the rest, the last bar, which is -1.
+  const at = data.candidates.findIndex((one) => one.id === data.drawn?.id);
+  if (data.drawn) bars.at(at).classList.add("drawn");
+  const about = ["what may follow ", token(data.labels[data.selected - data.first_position])];
   return station(view, "next", { title: "5 · Next-token probabilities", about, page: "sampling" },
     element("div", { class: "bars" }, ...bars));
 }
 
-function bar(name, probability, most, drawn, title) {
-  const width = `width: ${(100 * probability) / most}%`;
-  return element("div", { class: drawn ? "bar drawn" : "bar", title }, name,
-    element("span", { class: "track" }, element("i", { style: width })),
+function bar(name, length, probability, title) {
+  return element("div", { class: "bar", title }, name,
+    element("span", { class: "track" }, element("i", { style: `width: ${100 * length}%` })),
     element("span", { class: "number" }, percent(probability)));
 }
 
 function drawStation(view) {
-  const { drawn, greedy } = view.data;
-  const how = drawn && (greedy
-    ? "the likeliest, no chance involved"
-    : `by random number ${drawn.uniform.toFixed(3)}, seed ${drawn.seed}`);
+  const { drawn } = view.data;
   const body = drawn
-    ? element("div", { class: "draw-body" },
-      element("span", { class: "chip drawn-chip", style: `--share: ${45 * drawn.probability}%` }, token(drawn.label)),
-      element("span", { class: "how" }, how))
-    : element("div", { class: "draw-body" }, element("span", { class: "how" }, "nothing is drawn after this position"));
-  return station(view, "draw", { title: "6 · The draw", about: [], page: "sampling" }, body);
+    ? [element("div", { class: "draw-body" }, drawnChip(drawn), howDrawn(view.data)),
+       element("div", { class: "again" }, "it joins the prompt, and everything runs again")]
+    : [element("div", { class: "draw-body how" }, "nothing was drawn after this token")];
+  return station(view, "draw", { title: "6 · The draw", about: "", page: "sampling" }, ...body);
+}
+
+// The likelier the token was, the darker its chip.
+function drawnChip(drawn) {
+  const style = `--share: ${45 * drawn.probability}%`;
+  return element("span", { class: "chip drawn-chip", style }, token(drawn.label));
+}
+
+function howDrawn({ drawn, greedy }) {
+  return element("span", { class: "how" }, greedy
+    ? "the likeliest, no chance involved"
+    : `random number ${drawn.uniform.toFixed(3)}, seed\u00a0${drawn.seed}`);
 }
 
 function caption(view) {
   const { data, size } = view;
-  const strips = `Strips: first ${size.embeddingCells} of ${data.hidden_size} values, `
-    + `in a head ${size.headCells} of ${data.head_size}; `;
+  const counts = `Strips: first ${size.embeddingCells} of ${data.hidden_size} values, `
+    + `in a head ${size.headCells} of ${data.head_size}; below zero `;
   const legend = element("span", { class: "legend", "aria-hidden": "true" });
-  const origin = ["from the model", ...data.origin, data.window].join(" · ");
-  return element("div", { class: "caption" }, element("div", {}, strips, "below zero ", legend, " above, full colour at the ± under each."),
-    element("div", {}, origin));
+  return element("div", { class: "caption" },
+    element("div", {}, counts, legend, " above, full colour at the ± under each."),
+    element("div", {}, ["from the model", ...data.origin, data.window].join(" · ")));
 }
 
 // ---- Following one token -----------------------------------------------------------------------
@@ -391,10 +432,11 @@ function mark(view) {
     node.setAttribute("aria-selected", `${row === view.row}`);
     node.tabIndex = row === view.row ? 0 : -1;
   });
-  for (const node of view.figure.querySelectorAll("[data-key]")) {
-    const weight = weightOf(view.data, followed, Number(node.dataset.key));
-    node.textContent = Number.isNaN(weight) ? "" : percent(weight, 0);
+  for (const node of view.figure.querySelectorAll(":is(.key, .value) .cell")) {
+    const weight = weightOf(view.data, followed, Number(node.dataset.row));
+    node.classList.toggle("looked-at", weight >= LOOKED_AT);
   }
+  writeWeights(view, followed);
   // The server has not answered yet: guesses and probabilities are another position's.
   const waiting = view.row !== view.data.selected - view.data.first_position;
   view.figure.classList.toggle("waiting", waiting);
@@ -407,15 +449,16 @@ function drawFlow(view, followed, waiting) {
   const { flow, figure, size } = view;
   flow.setAttribute("width", figure.clientWidth);
   flow.setAttribute("height", figure.clientHeight);
-  const lines = [];
-  if (!size.folded) {
-    view.data.labels.forEach((_, row) => row !== followed && lines.push(...streamLines(view, row, "stream")));
-    lines.push(...streamLines(view, followed, "stream followed"), ...attentionLines(view, followed),
-      ...branches(view, followed));
-    if (followed === view.row && !waiting) lines.push(...toProbabilities(view, followed));
-  }
-  lines.push(...loopArrow(view));
-  flow.replaceChildren(...lines);
+  const others = [...view.data.labels.keys()].filter((row) => row !== followed);
+  const known = followed === view.row && !waiting;
+  const acrossStations = size.folded ? [] : [
+    ...others.flatMap((row) => streamLines(view, row, "stream")),
+    ...streamLines(view, followed, "stream followed"),
+    ...attentionLines(view, followed),
+    ...branches(view, followed),
+    ...(known ? toProbabilities(view, followed) : []),
+  ];
+  flow.replaceChildren(...acrossStations, ...loopArrow(view));
 }
 
 // Where an element came to stand, in the coordinates of the figure.
@@ -450,55 +493,62 @@ function streamLines(view, row, kind) {
   const chipPlace = placeOf(view, view.figure.querySelectorAll("[role=option]")[row].parentNode);
   const embedding = stripPlace(view, "embedding", row);
   const card = placeIn(view, ".station.layer");
+  const others = placeIn(view, ".others.after");
+  const end = view.size.layout === "one-band" ? others.right : others.x - view.size.unit * 0.5;
   const y = streamHeight(view, row);
   const start = curve({ x: embedding.right + 2, y: embedding.y }, { x: card.left, y });
   return [
     line(`M${chipPlace.right + 3},${embedding.y} H${embedding.left - 2}`, { class: kind }),
-    line(`${start} H${placeIn(view, ".others.after").left}`, { class: kind }),
+    line(`${start} H${end}`, { class: kind }),
   ];
 }
 
+// From the followed query to the keys it looks at, and from their values into its mix.
 function attentionLines(view, row) {
   const query = stripPlace(view, "query", row);
   const mix = stripPlace(view, "mix", row);
-  const lines = [];
-  view.data.labels.forEach((_, at) => {
+  return view.data.labels.flatMap((_, at) => {
     const weight = weightOf(view.data, row, at);
-    if (!(weight >= LEAST_WEIGHT)) return;
+    if (!(weight >= LEAST_WEIGHT)) return []; // Masked, which is NaN, too.
     const key = stripPlace(view, "key", at);
     const value = stripPlace(view, "value", at);
-    const style = { class: "attention", "stroke-width": Math.max(1, weight * view.size.unit * 0.6) };
-    lines.push(line(curve({ x: query.right + 1, y: query.y }, { x: key.left - 1, y: key.y }), style),
-      line(curve({ x: value.right + 1, y: value.y }, { x: mix.left - 1, y: mix.y }), style));
+    const width = Math.max(1, weight * view.size.unit * WHOLE_WEIGHT);
+    const style = { class: "attention", "stroke-width": width };
+    return [
+      line(fan({ x: query.right + 1, y: query.y }, { x: key.left - 1, y: key.y }), style),
+      line(fan({ x: mix.left - 1, y: mix.y }, { x: value.right + 1, y: value.y }), style),
+    ];
   });
-  return lines;
+}
+
+// Leaves at a slant and arrives level, so that lines to neighbouring rows stay apart.
+function fan(from, to) {
+  const [x, y] = [to.x - from.x, to.y - from.y];
+  const slant = `${from.x + 0.3 * x},${from.y + 0.45 * y}`;
+  return `M${from.x},${from.y} C${slant} ${from.x + 0.5 * x},${to.y} ${to.x},${to.y}`;
 }
 
 // What the layer reads from the stream, and where it adds to it.
 function branches(view, row) {
   const y = streamHeight(view, row);
-  const read = (name, dash) => {
-    const place = stripPlace(view, name, row);
-    return line(`M${place.x},${y} V${place.bottom + 1}`, { class: `read ${name}`, "stroke-dasharray": dash });
-  };
-  const mix = stripPlace(view, "mix", row);
-  const attention = stripPlace(view, "attention_added", row);
-  const feedForward = stripPlace(view, "feed_forward_added", row);
-  const reach = view.size.unit * 0.5;
+  const [query, key, value, mix, attention, feedForward] = ["query", "key", "value", "mix",
+    "attention_added", "feed_forward_added"].map((name) => stripPlace(view, name, row));
+  const read = (place, kind, dash) =>
+    line(`M${place.x},${y} V${place.bottom + 1}`, { class: kind, "stroke-dasharray": dash });
   return [
-    read("query", QUERY_LINE), read("key", KEY_LINE), read("value", VALUE_LINE),
+    read(query, "read query"), read(key, "read key", "4 3"), read(value, "read value", "1.5 3"),
     line(`M${mix.right + 1},${mix.y} H${attention.left - 1}`, { class: "adds" }),
-    line(bend(attention.right + 1, attention.y, attention.right + reach, y), { class: "adds" }),
-    plus(attention.right + reach, y, view.size.unit),
-    line(`M${feedForward.x},${y} V${feedForward.bottom + 1}`, { class: "adds" }),
-    line(bend(feedForward.right + 1, feedForward.y, feedForward.right + reach, y), { class: "adds" }),
-    plus(feedForward.right + reach, y, view.size.unit),
+    ...joins(attention, y, view.size.unit),
+    read(feedForward, "adds"),
+    ...joins(feedForward, y, view.size.unit),
   ];
 }
 
-// To the side, then down.
-function bend(fromX, fromY, toX, toY) {
-  return `M${fromX},${fromY} Q${toX},${fromY} ${toX},${toY}`;
+// To the side, then down into the stream.
+function joins(place, y, unit) {
+  const x = place.right + unit * 0.5;
+  const d = `M${place.right + 1},${place.y} Q${x},${place.y} ${x},${y}`;
+  return [line(d, { class: "adds" }), plus(x, y, unit)];
 }
 
 function plus(x, y, unit) {
@@ -517,15 +567,18 @@ function toProbabilities(view, row) {
     return [line(`M${others.right},${y} H${face.left}`, { class: "stream followed" }),
       spread({ x: face.right, y }, bars, bars.left)];
   }
-  const down = curve({ x: others.x, y: others.bottom }, { x: others.x, y: face.top });
-  return [line(down, { class: "stream followed" }), spread({ x: face.left, y: face.y }, bars, bars.right)];
+  const r = view.size.unit * 0.5;
+  const down = `M${others.x - r},${y} Q${others.x},${y} ${others.x},${y + r} V${face.top}`;
+  return [line(down, { class: "stream followed" }),
+    spread({ x: face.left, y: face.y }, bars, bars.right)];
 }
 
 function spread(from, bars, side) {
   const x = (from.x + side) / 2;
+  const [above, below] = [from.y - 3, from.y + 3];
   return element("path", { class: "funnel",
-    d: `M${from.x},${from.y - 3} C${x},${from.y - 3} ${x},${bars.top} ${side},${bars.top} V${bars.bottom} `
-      + `C${x},${bars.bottom} ${x},${from.y + 3} ${from.x},${from.y + 3} Z` });
+    d: `M${from.x},${above} C${x},${above} ${x},${bars.top} ${side},${bars.top} V${bars.bottom} `
+      + `C${x},${bars.bottom} ${x},${below} ${from.x},${below} Z` });
 }
 
 // From the drawn token back to the end of the prompt.
@@ -544,14 +597,16 @@ function loopArrow(view) {
 function loopPath(view, from, to) {
   const r = view.size.unit * 0.75;
   if (view.size.folded) {
-    return `M${from.left - 4},${from.y} Q3,${from.y} 3,${from.y - r} V${to.y + r} Q3,${to.y} ${to.left - 12},${to.y}`;
+    return `M${from.left - 4},${from.y} Q3,${from.y} 3,${from.y - r} `
+      + `V${to.y + r} Q3,${to.y} ${to.left - 12},${to.y}`;
   }
   const end = to.bottom + 12;
   if (view.size.layout === "two-bands") {
     const middle = (from.top + end) / 2;
     return `M${from.x},${from.top - 4} C${from.x},${middle} ${to.x},${middle} ${to.x},${end}`;
   }
-  return `M${from.left - 4},${from.y} H${to.x + r} Q${to.x},${from.y} ${to.x},${from.y - r} V${end}`;
+  return `M${from.left - 4},${from.y} H${to.x + r} `
+    + `Q${to.x},${from.y} ${to.x},${from.y - r} V${end}`;
 }
 
 // The token just appended flies from the draw to its place in the prompt.
@@ -572,13 +627,14 @@ function fly(view) {
 
 function coloursOf(stage) {
   const style = getComputedStyle(stage);
-  const rgb = (name) => style.getPropertyValue(name).match(/[0-9a-f]{2}/gi).map((pair) => parseInt(pair, 16));
+  const rgb = (name) =>
+    style.getPropertyValue(name).match(/[0-9a-f]{2}/gi).map((pair) => parseInt(pair, 16));
   return { low: rgb("--low"), zero: rgb("--background"), high: rgb("--high") };
 }
 
 // Blue, page, orange; full colour at ±1 and beyond.
 function diverging(colours, value) {
-  const share = Math.min(1, Math.abs(value));
+  const share = Math.min(1, Math.abs(value)) || 0; // Where all is zero, so is the scale.
   const end = value < 0 ? colours.low : colours.high;
   const mixed = colours.zero.map((zero, i) => Math.round(zero + share * (end[i] - zero)));
   return `rgb(${mixed.join(",")})`;
@@ -590,4 +646,6 @@ function percent(share, digits = 1) {
   return `${(100 * share).toFixed(digits)}%`;
 }
 
-const short = (value) => (value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString());
+function short(value) {
+  return value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString();
+}

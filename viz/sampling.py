@@ -1,0 +1,190 @@
+"""Figures of one choice: bars through the stages, the cumulative curve, draws, the nucleus."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz.style import LIGHT, Theme, escaped, shortened, styled, token_axis
+
+
+def stage_bars(
+    names: Sequence[str], labels: Sequence[str], bars: np.ndarray, rest: str, theme: Theme = LIGHT
+) -> go.Figure:
+    """The likeliest tokens after each stage, side by side; what is outside has its own bar.
+
+    Args:
+        names: the stages, in order.
+        labels: the tokens, likeliest first.
+        bars: (stages, tokens + 1) probabilities, the last column the rest; NaN where cut.
+        rest: label of the rest.
+    """
+    rows = [*(escaped(shortened(label)) for label in labels), rest]
+    figure = make_subplots(1, len(names), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=list(names))
+    for column, values in enumerate(bars, start=1):
+        figure.add_trace(_stage(values, theme), row=1, col=column)
+    figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
+    figure.update_xaxes(range=[0, 1.28], showticklabels=False, showgrid=False)
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False)
+    figure.update_yaxes(range=[len(rows) - 0.4, -0.6])
+    figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
+    return figure
+
+
+def _stage(values: np.ndarray, theme: Theme) -> go.Bar:
+    colours = [theme.colour("attention")] * (len(values) - 1) + [theme.colour("muted")]
+    patterns = [""] * (len(values) - 1) + ["/"]
+    return go.Bar(
+        x=np.nan_to_num(values),
+        y=list(range(len(values))),
+        orientation="h",
+        marker={"color": colours, "pattern": {"shape": patterns, "fgcolor": theme.colour("background")}},
+        text=["cut" if np.isnan(value) else percent(value) for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{x:.5f}<extra></extra>",
+    )
+
+
+def percent(value: float) -> str:
+    """A probability with as many digits as it needs to be told from zero."""
+    if value >= 0.0995:
+        return f"{value:.0%}"
+    return f"{value:.1%}" if value >= 0.001 else f"{value:.0e}"
+
+
+def cumulative_curve(
+    ranks: np.ndarray, total: np.ndarray, *, kept: int, reached: float, top_p: float, theme: Theme = LIGHT
+) -> go.Figure:
+    """How much probability the likeliest tokens hold together, and where the cut is.
+
+    Args:
+        ranks, total: the curve; ranks from 1.
+        kept: how many tokens are left at the end.
+        reached: the probability they hold together under the temperature.
+        top_p: drawn as a level where it is below 1.
+    """
+    figure = go.Figure(
+        go.Scatter(
+            x=ranks,
+            y=total,
+            mode="lines",
+            line={"color": theme.colour("attention"), "width": 3 * theme.scale, "shape": "hv"},
+            hovertemplate="the %{x:,} likeliest hold %{y:.4f}<extra></extra>",
+        )
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=[kept],
+            y=[reached],
+            mode="markers+text",
+            marker={"color": theme.colour("pin"), "size": 12 * theme.scale, "symbol": "diamond"},
+            text=[f"{kept:,} kept, {reached:.1%}"],
+            textposition="bottom left" if kept > 300 else "bottom right",
+            hoverinfo="skip",
+        )
+    )
+    if top_p < 1:
+        line = {"color": theme.colour("muted"), "dash": "dash", "width": 1.5}
+        figure.add_hline(y=top_p, line=line, annotation_text=f"top-p {top_p:.2f}", annotation_position="top left")
+    figure = styled(figure, theme, 280)
+    figure.update_xaxes(type="log", title="tokens, likeliest first (logarithmic)", dtick=1, exponentformat="none")
+    figure.update_yaxes(title="probability together", range=[0, 1.06])
+    return figure
+
+
+def draws_chart(
+    labels: Sequence[str], counts: np.ndarray, probabilities: np.ndarray, rest: str, theme: Theme = LIGHT
+) -> go.Figure:
+    """How often each token came in many draws, beside what its probability says.
+
+    Args:
+        labels: the tokens; the last count and probability belong to ``rest``.
+        counts, probabilities: (tokens + 1,).
+    """
+    names = [*(escaped(shortened(label)) for label in labels), rest][: len(counts)]
+    draws = max(int(counts.sum()), 1)
+    places = list(range(len(counts)))
+    figure = go.Figure(
+        go.Bar(
+            x=places,
+            y=counts / draws,
+            marker={"color": theme.colour("attention"), "opacity": 0.75},
+            text=[f"{count:,}" for count in counts],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{text} draws<extra></extra>",
+        )
+    )
+    mark = {"symbol": "line-ew", "size": 26 * theme.scale, "line": {"color": theme.colour("ink"), "width": 3}}
+    figure.add_trace(
+        go.Scatter(
+            x=places, y=probabilities, mode="markers", marker=mark, hovertemplate="probability %{y:.4f}<extra></extra>"
+        )
+    )
+    figure = styled(figure, theme, 280, bargap=0.3)
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, showgrid=False)
+    figure.update_yaxes(title="share of the draws", rangemode="tozero")
+    return figure
+
+
+def nucleus_columns(
+    sizes: np.ndarray, labels: Sequence[str], first: int, selected: int, theme: Theme = LIGHT
+) -> go.Figure:
+    """How many tokens make up 90 % after each position: a tall column is an open question.
+
+    Args:
+        sizes: one whole number a position.
+        labels: visible labels of those positions.
+        first: position of the first.
+        selected: the position that is selected.
+    """
+    positions = [first + place for place in range(len(sizes))]
+    colours = [theme.colour("pin") if position == selected else theme.colour("attention") for position in positions]
+    figure = go.Figure(
+        go.Bar(
+            x=positions,
+            y=sizes,
+            marker={"color": colours},
+            text=[f"{size:,}" for size in sizes] if len(sizes) <= 32 else None,
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y:,} tokens<extra></extra>",
+        )
+    )
+    figure = styled(figure, theme, 300, bargap=0.25, clickmode="event+select")
+    figure.update_xaxes(**token_axis(labels, "after this token", first))
+    figure.update_yaxes(
+        type="log",
+        title="tokens (logarithmic)",
+        range=[-0.15, float(np.log10(max(sizes.max(), 10))) + 0.3],
+        dtick=1,
+        exponentformat="none",
+    )
+    return figure
+
+
+def stage_table(names: Sequence[str], labels: Sequence[str], bars: np.ndarray, rest: str) -> pd.DataFrame:
+    """The bars as a table: one row a token, one column a stage; cut tokens are missing."""
+    table = pd.DataFrame({"token": [*labels, rest]})
+    for name, values in zip(names, bars, strict=True):
+        table[f"after {name}"] = values
+    return table
+
+
+def draws_table(labels: Sequence[str], counts: np.ndarray, probabilities: np.ndarray, rest: str) -> pd.DataFrame:
+    """Draws and probabilities as a table."""
+    names = [*labels, rest][: len(counts)]
+    return pd.DataFrame({"token": names, "draws": counts, "share": counts / counts.sum(), "probability": probabilities})
+
+
+def curve_table(ranks: np.ndarray, total: np.ndarray) -> pd.DataFrame:
+    """The cumulative curve as a table."""
+    return pd.DataFrame({"likeliest tokens": ranks, "probability together": total})
+
+
+def nucleus_table(sizes: np.ndarray, labels: Sequence[str], first: int) -> pd.DataFrame:
+    """The nucleus sizes as a table."""
+    return pd.DataFrame({"position": range(first, first + len(sizes)), "after": labels, "tokens for 90 %": sizes})
