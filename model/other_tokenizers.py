@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from model.errors import ModelUnavailable
 from model.language_model import LanguageModel
 from model.pieces import byte_of_character
-from model.tokens import visible
+from model.tokens import Kind, _kind, visible
 from model.tracing import tokenize
 
 _BYTE_OF = byte_of_character()
@@ -34,6 +34,7 @@ class Piece:
         data: the bytes it stands for.
         start, end: the characters of the text that it covers, wholly or in part.
         group: the same number for pieces that share a character, else the piece's position.
+        kind: what it is to the text, by the same rule as the open model's tokens.
     """
 
     id: int
@@ -41,6 +42,7 @@ class Piece:
     start: int
     end: int
     group: int
+    kind: Kind
 
     @property
     def label(self) -> str:
@@ -86,7 +88,8 @@ def placed(text: str, ids: Sequence[int], data: Sequence[bytes]) -> tuple[Piece,
         start, end = character_of[at], character_of[at + len(piece) - 1] + 1
         at += len(piece)
         shares = bool(pieces) and start < pieces[-1].end
-        pieces.append(Piece(id, piece, start, end, pieces[-1].group if shares else position))
+        group = pieces[-1].group if shares else position
+        pieces.append(Piece(id, piece, start, end, group, _kind(piece, text, start)))
     return tuple(pieces)
 
 

@@ -61,6 +61,11 @@ class Rotary:
         """Whether a part of each vector is not turned."""
         return 2 * self.pairs < self.head_size
 
+    @property
+    def slowest(self) -> int:
+        """The slowest pair that turns at all; some models leave pairs unturned, with frequency 0."""
+        return int(self.frequencies.masked_fill(self.frequencies <= 0, torch.inf).argmin())
+
     def degrees(self, pair: int) -> float:
         """How far ``pair`` turns from one position to the next, in degrees."""
         return math.degrees(float(self.frequencies[pair]))
@@ -212,11 +217,13 @@ class RotaryPair:
 
 def rotary_pair(trace: Trace, rotary: Rotary, layer: int, head: int, position: int, pair: int) -> RotaryPair:
     """Pair ``pair`` of the query at ``position``, before and after turning."""
-    recorded = trace.query(layer, head)[position]
+    recorded = trace.query(layer, head)[position].float().cpu()
+    turned_back = unrotate(recorded, position, rotary)
     before = projected_query(trace, layer, head, position)
-    projected = before is not None
+    # A block may do more between projection and turning than is known here (clip, scale).
+    projected = before is not None and bool((before - turned_back).abs().max() <= 0.05 * turned_back.abs().max())
     if not projected:
-        before = unrotate(recorded, position, rotary)
+        before = turned_back
     places = (int(rotary.first[pair]), int(rotary.second[pair]))
 
     def at_places(vector: torch.Tensor) -> tuple[float, float]:

@@ -200,11 +200,12 @@ def _place(text: str, encoding: Encoding, vocabulary: Vocabulary) -> _Placement:
     wanted = text.encode("utf-8")
     if not vocabulary.byte_level:
         data = _without_prefix_space(data, wanted)
-    if vocabulary.normalised(text) == text or b"".join(data) == wanted:
+    rewritten = vocabulary.normalised(text)
+    if rewritten == text or b"".join(data) == wanted:
         spans = _subsequence_spans(data, wanted)
         if spans is not None:
             return _from_bytes(text, spans)
-    return _from_offsets(text, encoding, added)
+    return _from_offsets(text, rewritten, data, encoding, added)
 
 
 def _added_by_tokenizer(encoding: Encoding) -> list[bool]:
@@ -249,12 +250,22 @@ def _from_bytes(text: str, spans: list[tuple[int, int] | None]) -> _Placement:
     return _Placement(placed, _runs(lost), _lost_note(text, lost))
 
 
-def _from_offsets(text: str, encoding: Encoding, added: list[bool]) -> _Placement:
+def _from_offsets(text: str, rewritten: str, data: list[bytes], encoding: Encoding, added: list[bool]) -> _Placement:
+    """Places as the tokenizer gives them; what it left between two tokens belongs to the first."""
     spans = [(None, None) if added[i] else span for i, span in enumerate(encoding.offsets)]
-    covered = {c for start, end in spans if start is not None for c in range(start, end)}
-    lost = [i for i, c in enumerate(text) if i not in covered and not c.isspace()]
+    after = len(text)
+    for i in reversed(range(len(spans))):
+        start, end = spans[i]
+        if start is not None:
+            spans[i] = (start, max(end, after))
+            after = start
     note = "The tokenizer rewrote the text before reading it (Unicode normalisation); places are its own."
-    return _Placement(spans, _runs(lost), (note, *_lost_note(text, lost)))
+    return _Placement(spans, (), (note, *_lost_in(rewritten, data)))
+
+
+def _lost_in(rewritten: str, data: list[bytes]) -> tuple[str, ...]:
+    spans = _subsequence_spans(data, rewritten.encode("utf-8"))
+    return () if spans is None else _from_bytes(rewritten, spans).notes
 
 
 def _lost_note(text: str, lost: list[int]) -> tuple[str, ...]:

@@ -73,7 +73,9 @@ def _entering() -> str:
         return "Exactly this row enters layer 0: the largest difference in this run is <b>0</b>."
     if found.factor is not None:
         return "This model multiplies the row by {factor:.4g}, and the product enters layer 0."
-    return "Before layer 0 something is added to it: see “How is order told?” below."
+    if shape.position_encoding == "learned":
+        return "Before layer 0 a row for the position is added to it: see “How is order told?” below."
+    return "Before layer 0 this model changes it further, in a way that is not drawn here."
 
 
 def same_rows() -> None:
@@ -85,19 +87,22 @@ def same_rows() -> None:
         )
         return
     nearest = min(others, key=lambda position: abs(position - here))
+    apart = table_of.distance(run.streams[0][here], run.streams[0][nearest])
     prose.say(
         "{label} stands at {count} places in this text. All have the same ID, so all have the same row; between what "
         "enters layer 0 at position {here} and at position {other} the distance is {distance:.3g}"
         + (
             ", exactly. Looking at these vectors alone, the model could not tell which came first."
-            if found.factor is not None
-            else ": not the row makes it, but the position that was added."
+            if apart == 0
+            else ", which comes from what is added for the position."
+            if shape.position_encoding == "learned"
+            else "."
         ),
         label=token.label,
         count=len(others) + 1,
         here=here,
         other=nearest,
-        distance=table_of.distance(run.streams[0][here], run.streams[0][nearest]),
+        distance=apart,
     )
 
 
@@ -106,26 +111,29 @@ def alike() -> None:
     st.header("Which rows are alike?", anchor=False)
     near = neighbours(lm.key, lm.dtype, (token.id,), BARS)[0]
     labels, ids, values = [label(n.id) for n in near], [n.id for n in near], [n.similarity for n in near]
-    anatomy.figure(
-        figures.neighbour_bars(labels, ids, values, lesson.theme),
-        key="neighbours",
-        title="The {count} rows that point most nearly the same way as the row of {label}",
-        mark=prose.FROM_THE_MODEL,
-        alt=f"Bars of cosine similarity with {token.label}: {labels[0]} {values[0]:.2f} is nearest, "
-        f"{labels[-1]} {values[-1]:.2f} is number {len(near)}.",
-        table=lambda: figures.table({"token": labels, "ID": ids, "cosine similarity": values}),
-        count=len(near),
-        label=token.label,
-    )
-    prose.read_aloud(
-        "Of {rows:,} rows, that of {nearest} is most like the row of {label}: similarity {value:.2f}, where 1 is the "
-        "same direction and 0 has nothing in common. Nobody wrote this down; training moved the rows there.",
-        rows=shape.vocabulary_size - 1,
-        nearest=labels[0],
-        label=token.label,
-        value=values[0],
-    )
-    prose.aside("This is the table as it is stored, before any layer: no word around the token has been looked at yet.")
+    picture, words = st.columns([5, 4], gap="large")
+    with picture:
+        anatomy.figure(
+            figures.neighbour_bars(labels, ids, values, lesson.theme),
+            key="neighbours",
+            title="The {count} rows that point most nearly the same way as the row of {label}",
+            mark=prose.FROM_THE_MODEL,
+            alt=f"Bars of cosine similarity with {token.label}: {labels[0]} {values[0]:.2f} is nearest, "
+            f"{labels[-1]} {values[-1]:.2f} is number {len(near)}.",
+            table=lambda: figures.table({"token": labels, "ID": ids, "cosine similarity": values}),
+            count=len(near),
+            label=token.label,
+        )
+    with words:
+        prose.read_aloud(
+            "Of {rows:,} rows, that of {nearest} is most like the row of {label}: similarity {value:.2f}, where 1 is "
+            "the same direction and 0 has nothing in common. Nobody wrote this down; training moved the rows there.",
+            rows=shape.vocabulary_size - 1,
+            nearest=labels[0],
+            label=token.label,
+            value=values[0],
+        )
+        prose.aside("This is the table as stored, before any layer: no word around the token has been looked at.")
 
 
 def on_a_map() -> None:
@@ -136,41 +144,44 @@ def on_a_map() -> None:
     drawn = table_of.neighbourhood(table, dict(zip(own, lists, strict=True)))
     labels, points = [label(id) for id in drawn.ids], drawn.map.points.numpy()
     share = sum(drawn.map.explained)
-    anatomy.figure(
-        figures.vector_map(points, drawn.map.explained, labels, drawn.own, drawn.links, lesson.theme),
-        key="map",
-        title="{count} rows laid flat: {own} tokens of the text and the {near} nearest rows of each",
-        mark=prose.FROM_THE_MODEL,
-        alt=f"A map of {len(labels)} embedding rows. Its two directions hold {share:.0%} of their variance. Tokens of "
-        f"the text are filled diamonds, their nearest rows are rings; {token.label} is marked.",
-        table=lambda: figures.table(
-            {
-                "token": labels,
-                "ID": drawn.ids,
-                "in the text": [i < drawn.own for i in range(len(labels))],
-                "first direction": points[:, 0],
-                "second direction": points[:, 1],
-            }
-        ),
-        count=len(labels),
-        own=drawn.own,
-        near=MAP_NEIGHBOURS,
-    )
-    prose.read_aloud(
-        "A row has {size} directions and a screen has two. The two in which these rows differ most hold "
-        "{share:.0%} of their differences; the other {lost:.0%} are flattened away, so near on the map may be far in "
-        "the table.",
-        size=len(found.row),
-        share=share,
-        lost=1 - share,
-    )
-    different = len(set(lesson.tokens.ids))
-    if different > drawn.own:
-        prose.aside(
-            "The text has {all} different tokens; drawn are the {some} nearest to the selected one.",
-            all=different,
-            some=drawn.own,
+    picture, words = st.columns([5, 4], gap="large")
+    with picture:
+        anatomy.figure(
+            figures.vector_map(points, drawn.map.explained, labels, drawn.own, drawn.links, lesson.theme),
+            key="map",
+            title="{count} rows laid flat: {own} tokens of the text and the {near} nearest rows of each",
+            mark=prose.FROM_THE_MODEL,
+            alt=f"A map of {len(labels)} embedding rows. Its two directions hold {share:.0%} of their variance. Tokens "
+            f"of the text are filled diamonds, their nearest rows are rings; {token.label} is marked.",
+            table=lambda: figures.table(
+                {
+                    "token": labels,
+                    "ID": drawn.ids,
+                    "in the text": [i < drawn.own for i in range(len(labels))],
+                    "first direction": points[:, 0],
+                    "second direction": points[:, 1],
+                }
+            ),
+            count=len(labels),
+            own=drawn.own,
+            near=MAP_NEIGHBOURS,
         )
+    with words:
+        prose.read_aloud(
+            "A row has {size} directions and a screen has two. The two in which these rows differ most hold "
+            "{share:.0%} of their differences; the other {lost:.0%} are flattened away, so near on the map may be far "
+            "in the table.",
+            size=len(found.row),
+            share=share,
+            lost=1 - share,
+        )
+        different = len(set(lesson.tokens.ids))
+        if different > drawn.own:
+            prose.aside(
+                "The text has {all} different tokens; drawn are the {some} nearest to the selected one.",
+                all=different,
+                some=drawn.own,
+            )
 
 
 def order() -> None:
@@ -212,8 +223,8 @@ def by_added_rows() -> None:
         limit=figures.saturation(rows),
     )
     prose.read_aloud(
-        "The position's row is {share:.0%} as long as the token's. Added up here and compared with what entered layer "
-        "0 in this run, all {size} numbers agree to {difference:.1e}.",
+        "In length the position's row is {share:.0%} of the token's. Added up here and compared with what entered "
+        "layer 0 in this run, all {size} numbers differ by at most {difference:.8f}.",
         share=added.relative_length,
         size=rows.shape[1],
         difference=added.difference,
@@ -230,7 +241,7 @@ def by_turning() -> None:
             "Layer {layer} of this model does not turn its queries in a way known here, so nothing is drawn.",
             layer=view.layer,
         )
-        _choose_head()
+        _bound("layer", "Layer", range(shape.layers))
     else:
         dials(rotary)
         one_pair(rotary)
@@ -256,7 +267,7 @@ def dials(rotary: turning.Rotary) -> None:
             title="How far each pair is turned: angle = position × speed",
             mark=prose.BY_FORMULA,
             alt=f"Dials in rows by position and columns by pair. The first pair turns {rotary.degrees(0):.1f} degrees "
-            f"a position, the last {rotary.degrees(-1):.4f}, so it hardly moves.",
+            f"a position, pair {rotary.slowest} {rotary.degrees(rotary.slowest):.4f}, so it hardly moves.",
             table=lambda: figures.angle_table(angles, positions, pairs),
         )
     with words:
@@ -269,12 +280,13 @@ def _read_dials(rotary: turning.Rotary, rows: int, columns: int) -> None:
         "tell neighbours apart; slow ones, which need {far:,.0f} positions for one turn, tell near from far.",
         first=0,
         fast=rotary.degrees(0),
-        last=rotary.pairs - 1,
-        slow=rotary.degrees(-1),
-        far=360 / rotary.degrees(-1),
+        last=rotary.slowest,
+        slow=rotary.degrees(rotary.slowest),
+        far=360 / rotary.degrees(rotary.slowest),
     )
     prose.aside(
-        "Straight up is not turned; clockwise is more. Drawn are {columns} of {pairs} pairs and {rows} of {all} positions.",
+        "Straight up is not turned; clockwise is more. Drawn are {columns} of {pairs} pairs and {rows} of {all} "
+        "positions.",
         columns=columns,
         pairs=rotary.pairs,
         rows=rows,
@@ -282,7 +294,7 @@ def _read_dials(rotary: turning.Rotary, rows: int, columns: int) -> None:
     )
     prose.aside(
         "Tried on this model: with one token six times over, the queries and keys of layer {layer}, turned back by "
-        "these angles, agree to {off:.0e} of their size.",
+        "these angles, are all the same to {off:.7f} of their size.",
         layer=view.layer,
         off=rotary.disagreement,
     )
@@ -302,13 +314,9 @@ def _drawn_positions() -> list[int]:
 def one_pair(rotary: turning.Rotary) -> None:
     """One pair of the selected token's query, before and after."""
     st.subheader("One pair of one query, turned", anchor=False)
+    _choose_head_and_pair(rotary)
     picture, words = st.columns([5, 4], gap="large")
     with words:
-        _choose_head()
-        st.session_state.setdefault("pair", turning.most_telling_pair(run, rotary, view.layer, view.head, here))
-        st.session_state.pair = min(st.session_state.pair, rotary.pairs - 1)
-        if rotary.pairs > 1:
-            st.slider("Pair", 0, rotary.pairs - 1, key="pair")
         turned = turning.rotary_pair(run, rotary, view.layer, view.head, here, st.session_state.pair)
         prose.read_aloud(
             "At position {here} pair {pair} is turned by {here} × {speed:.4g} = {angle:.4g} radians, {degrees:,.1f}°. "
@@ -354,10 +362,10 @@ def the_arithmetic(turned: turning.RotaryPair) -> None:
         "angle = position × speed = {position} × {speed:.6f} = {angle:.6f} radians\n"
         "cos(angle) = {cos:.6f}    sin(angle) = {sin:.6f}\n"
         "before     = ({x:.6f}, {y:.6f})\n"
-        "<b class='q'>x' = x·cos − y·sin</b> = {x:.6f} × {cos:.6f} − {y:.6f} × {sin:.6f} = {ax:.6f}\n"
-        "<b class='q'>y' = x·sin + y·cos</b> = {x:.6f} × {sin:.6f} + {y:.6f} × {cos:.6f} = {ay:.6f}\n"
+        "<b class='q'>x' = x·cos − y·sin</b> = ({x:.6f}) × ({cos:.6f}) − ({y:.6f}) × ({sin:.6f}) = {ax:.6f}\n"
+        "<b class='q'>y' = x·sin + y·cos</b> = ({x:.6f}) × ({sin:.6f}) + ({y:.6f}) × ({cos:.6f}) = {ay:.6f}\n"
         + ("" if turned.scaling == 1 else "this model then multiplies by {scaling:.6f}; it is in the results above\n")
-        + "the model used ({rx:.6f}, {ry:.6f}); largest difference {off:.1e}",
+        + "the model used ({rx:.6f}, {ry:.6f}); largest difference {off:.7f}",
         position=turned.position,
         speed=turned.frequency,
         angle=turned.angle,
@@ -405,7 +413,7 @@ def moved(rotary: turning.Rotary) -> None:
     )
     prose.read_aloud(
         "In this run the score is {recorded:.4f}. With both moved by up to {longest} positions it stays within "
-        "{deviation:.0e} of that, which is rounding; with the query moved alone it ranges over {spread:.3g}.",
+        "{deviation:.7f} of that, which is rounding; with the query moved alone it ranges over {spread:.3g}.",
         recorded=scores.recorded,
         longest=int(shifts[-1]),
         deviation=scores.deviation,
@@ -417,12 +425,16 @@ def moved(rotary: turning.Rotary) -> None:
     )
 
 
-def _choose_head() -> None:
-    left, right = st.columns(2)
-    with left:
+def _choose_head_and_pair(rotary: turning.Rotary) -> None:
+    st.session_state.setdefault("pair", turning.most_telling_pair(run, rotary, view.layer, view.head, here))
+    st.session_state.pair = min(st.session_state.pair, rotary.pairs - 1)
+    layer, head, pair = st.columns([1, 1, 3], gap="large")
+    with layer:
         _bound("layer", "Layer", range(shape.layers))
-    with right:
+    with head:
         _bound("head", "Query head", range(shape.query_heads))
+    if rotary.pairs > 1:
+        pair.slider("Pair of numbers", 0, rotary.pairs - 1, key="pair")
 
 
 def _choose_key() -> None:
@@ -469,8 +481,8 @@ def _because() -> None:
     later = shared_trace(lm, table_of.moved_back(run, FURTHER))
     if shape.position_encoding == "learned":
         prose.say(
-            "Tried on the model: what enters layer 0 is {distance:.3g} away from what it was, because the row of position "
-            "{there} is added instead of that of position {here}.",
+            "Tried on the model: what enters layer 0 is {distance:.3g} away from what it was, because the row of "
+            "position {there} is added instead of that of position {here}.",
             distance=table_of.distance(run.streams[0][here], later.streams[0][here + FURTHER]),
             here=here,
             there=here + FURTHER,
@@ -478,8 +490,8 @@ def _because() -> None:
         return
     key = _key()
     prose.say(
-        "Tried on the model, with ten copies of the first token in front: in layer 0, head {head}, the score of {label} "
-        "with {looked_at} was {before:.4f} and is {after:.4f}. Both angles grew by 10 × speed, and only their "
+        "Tried on the model, with ten copies of the first token in front: in layer 0, head {head}, the score of "
+        "{label} with {looked_at} was {before:.4f} and is {after:.4f}. Both angles grew by 10 × speed, and only their "
         "difference counts.",
         head=view.head,
         label=token.label,
@@ -517,18 +529,24 @@ anatomy.try_presets(
     [
         (
             "the the the",
-            "The second and the third are one row, at distance 0. The first, without a space, has another.",
+            "One word three times: compare the IDs in the strip, then the rows and their distance.",
             {"prompt": "the the the", "position": 1},
         ),
         (
-            "France and its neighbours",
-            "What is near “France” in the table?",
+            "France",
+            "Which rows lie near a country's name? Nobody told the model what a country is.",
             {"prompt": "The capital of France is", "position": 3},
         ),
         (
-            "A token and a far copy of it",
-            "One word twice: one row, two readings of the clocks.",
-            {"prompt": "A dog barked at the cat, and then the cat looked at the dog", "position": 14},
+            "a token and its copy",
+            "One word twice: one row, two readings of the clocks. Here the last “dog” looks at the first.",
+            {
+                "prompt": "A dog barked at the cat, and then the cat looked at the dog",
+                "position": -1,
+                "key": 1,
+                "layer": 0,
+                "head": 3,
+            },
         ),
     ],
 )

@@ -75,7 +75,16 @@ def marks(tokens: Tokens, prompt_length: int | None = None) -> list[Mark]:
 def piece_marks(pieces: tuple[Piece, ...]) -> list[Mark]:
     """Tokens of another tokenizer as marks."""
     return [
-        Mark(position, piece.id, piece.label, piece.data.hex(" ").upper(), piece.start, piece.end, piece.group)
+        Mark(
+            position,
+            piece.id,
+            piece.label,
+            piece.data.hex(" ").upper(),
+            piece.start,
+            piece.end,
+            piece.group,
+            KIND_NAMES[piece.kind],
+        )
         for position, piece in enumerate(pieces)
     ]
 
@@ -142,7 +151,7 @@ def what_the_edges_say(tokens: Tokens) -> None:
         Kind.CONTINUES: "dotted line: a token that goes on with a word",
         Kind.MARK: "grey line: only spaces, punctuation or symbols",
         Kind.BYTES: "dashed frame: one written sign that takes several tokens, with their bytes in hexadecimal",
-        Kind.CONTROL: "double frame: a control token",
+        Kind.CONTROL: "a name in a full frame: a control token",
     }
     present = [words for kind, words in said.items() if kind in kinds]
     legend = f"␣ is a space; {'; '.join(present)}." if len(present) > 1 or Kind.BYTES in kinds else "␣ is a space."
@@ -415,7 +424,7 @@ def other_models(lesson: Lesson) -> None:
 def table_of_rows(rows: list[Row]) -> pd.DataFrame:
     """Who reads, how many tokens, and which."""
     listed = [
-        (row.title, len(row.marks), " ".join(str(m.id) for m in row.marks), " | ".join(m.label for m in row.marks))
+        (row.title, len(row.marks), " ".join(str(m.id) for m in row.marks), " ".join(m.label for m in row.marks))
         for row in rows
     ]
     return pd.DataFrame(listed, columns=["tokenizer", "tokens", "token IDs", "tokens in order"])

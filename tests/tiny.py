@@ -56,9 +56,7 @@ FAMILIES = {
     "qwen2": lambda: Qwen2ForCausalLM(Qwen2Config(**_COMMON, num_key_value_heads=2)),
     "qwen3": lambda: Qwen3ForCausalLM(Qwen3Config(**_COMMON, num_key_value_heads=2, head_dim=16)),
     "gemma2": _gemma2,
-    "mistral, window 6": lambda: MistralForCausalLM(
-        MistralConfig(**_COMMON, num_key_value_heads=2, sliding_window=6)
-    ),
+    "mistral, window 6": lambda: MistralForCausalLM(MistralConfig(**_COMMON, num_key_value_heads=2, sliding_window=6)),
     "gpt-neox, parallel blocks": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**_COMMON, use_parallel_residual=True)),
 }
 

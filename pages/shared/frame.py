@@ -7,14 +7,14 @@ visitor selected, and the trace, run when it is first asked for.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import streamlit as st
 
 import model
-from model import ExplainerError, Kind, LanguageModel, Tokens, Trace
+from model import ExplainerError, Kind, LanguageModel, Settings, Tokens, Trace
 from model.choice import Choice
 from model.preparation import is_prepared, prepared_folder, prepared_target
 from model.tokens import extended
@@ -110,6 +110,12 @@ class Lesson:
         """
         index = max(0, position - (self.prompt_length - 1))
         return Choice(self.trace.logits(position), self.view.settings, self.lm.vocabulary.labels, index)
+
+    def offers(self, position: int) -> Choice:
+        """What can follow ``position``, to be looked at: as ``choice``, but greedy sampling, which
+        leaves one token, is shown as the distribution it takes the likeliest of."""
+        choice = self.choice(position)
+        return replace(choice, settings=Settings()) if choice.settings.greedy else choice
 
     @property
     def selected(self) -> int:
@@ -232,9 +238,9 @@ def _prompt(state: View, lm: LanguageModel) -> None:
     limit = min(MAX_TOKENS, lm.architecture.positions)
     with st.form("prompt_form", border=False, enter_to_submit=True):
         text, button = st.columns([8, 1], vertical_alignment="bottom")
-        st.session_state.setdefault("prompt_box", state.prompt)
-        if st.session_state.get("prompt_shown") != state.prompt:
-            st.session_state.prompt_box = st.session_state.prompt_shown = state.prompt
+        if "prompt_box" not in st.session_state or st.session_state.get("prompt_shown") != state.prompt:
+            st.session_state.prompt_shown = state.prompt
+            st.session_state.prompt_box = state.prompt.encode("utf-8", "replace").decode("utf-8")
         text.text_area(f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68)
         button.form_submit_button("Run", type="primary", width="stretch", on_click=_take_prompt, args=(state,))
     _examples(state)
@@ -263,6 +269,7 @@ def _tokens(state: View, lm: LanguageModel) -> tuple[Tokens, Tokens]:
     """The prompt's tokens, and those followed by what was written; stops the page if there are none."""
     try:
         prompt = model.tokenize(lm, state.prompt, state.specials)
+        state.prompt = prompt.text  # what cannot be stored has been replaced, and said
         if not state.prompt.strip():
             lm.check_length(0)
         whole = extended(prompt, lm.vocabulary, state.continuation)

@@ -11,7 +11,7 @@ from pages.shared.state import MAX_BRANCH_TOKENS, MAX_BRANCHES, View
 from viz.loop import Candidate, Drawn, Guess, LoopPicture, draw_loop, loop_table
 
 #: Positions drawn at most, numbers of a stream vector drawn, tokens told apart at the end.
-WINDOW, SHOWN, CANDIDATES = 14, 48, 10
+WINDOW, SHOWN, CANDIDATES = 14, 96, 10
 RUN_ON = 48
 
 
@@ -21,8 +21,8 @@ def picture(lesson: Lesson) -> LoopPicture:
     labels = lesson.lm.vocabulary.labels
     window = _window(len(lesson.tokens), lesson.selected)
     through = journey(run, view.layer, view.head, window, SHOWN)
-    choice = lesson.choice(lesson.selected)
-    stages, shown = choice.stages, choice.likeliest(CANDIDATES)
+    choice, offers = lesson.choice(lesson.selected), lesson.offers(lesson.selected)
+    shown = offers.likeliest(CANDIDATES)
     return LoopPicture(
         labels=lesson.labels[window],
         ids=list(lesson.tokens.ids[window]),
@@ -49,7 +49,7 @@ def picture(lesson: Lesson) -> LoopPicture:
         lens=[Guess(layer, labels[id], p) for layer, id, p in guesses(run, lesson.selected, depths(shape.layers))],
         candidates=[Candidate(*each) for each in shown],
         rest_count=shape.vocabulary_size - len(shown),
-        rest_probability=max(0.0, 1.0 - float(stages.probabilities[: len(shown)].sum())),
+        rest_probability=max(0.0, 1.0 - float(offers.stages.probabilities[: len(shown)].sum())),
         drawn=_drawn(lesson, choice),
         greedy=choice.settings.greedy,
         grew=st.session_state.pop("grew", False),
@@ -75,7 +75,7 @@ def _drawn(lesson: Lesson, choice) -> Drawn | None:
     written = lesson.tokens[position + 1].id
     same = written == choice.draw.id and choice.uniform is not None
     uniform, seed = (choice.uniform, choice.settings.seed) if same else (None, None)
-    return Drawn(labels[written], written, choice.probability_of(written), uniform, seed)
+    return Drawn(labels[written], written, lesson.offers(position).probability_of(written), uniform, seed)
 
 
 def show_loop(lesson: Lesson) -> None:
@@ -209,7 +209,7 @@ def _stop() -> None:
 def sentence(lesson: Lesson) -> None:
     """The picture read aloud."""
     choice, view = lesson.choice(lesson.selected), lesson.view
-    best, _, p = choice.likeliest(1)[0]
+    best, _, p = lesson.offers(lesson.selected).likeliest(1)[0]
     looks = lesson.trace.attention(view.layer, view.head)[lesson.selected]
     at = int(looks.argmax())
     text = (
@@ -247,8 +247,8 @@ def branches(lesson: Lesson) -> None:
 
 
 def _take_another(lesson: Lesson, place: int) -> None:
-    view, choice = lesson.view, lesson.choice(lesson.selected)
-    offers = choice.likeliest(CANDIDATES)
+    view = lesson.view
+    offers = lesson.offers(lesson.selected).likeliest(CANDIDATES)
     names = {id: f"{label}   {p:.2%}" for label, id, p in offers}
     prose.say(
         "After {token} these were the likeliest. Take one, and the story branches here; the branch you leave is kept.",

@@ -127,9 +127,7 @@ def test_alt_text_tells_taking_the_likeliest_from_drawing(picture):
 
 
 def table(picture: loop.LoopPicture, start: str):
-    return next(
-        frame for title, frame in loop.loop_table(picture).items() if title.startswith(start)
-    )
+    return next(frame for title, frame in loop.loop_table(picture).items() if title.startswith(start))
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@
 // The stations are laid out by the style sheet; the flow between them is drawn afterwards, over
 // the places where they came to stand.
 
-// Least width, in units of text size, for each way to lay the stations out: all in one band, the
-// last two in a band below, or, narrower still, one under the other.
-const ONE_BAND = 78;
-const TWO_BANDS = 58;
+// Ways to lay the stations out, and the least width of each in units of text size: all in one band,
+// the last three in a band below, or one under the other.
+const LEAST_WIDTH = { "one-band": 78, "two-bands": 58, folded: 0 };
 const FLIGHT_MS = 500;
 const LEAST_WEIGHT = 0.005; // Attention below this is a dot in the triangle, but no line.
 const STRIP_CENTRE = 0.38; // Where in a row's height the strips stand, and where the stream runs.
@@ -55,19 +54,17 @@ function grewSince(before, view) {
 
 // ---- Sizes -------------------------------------------------------------------------------------
 
-function sizes(view) {
-  const { stage, data } = view;
-  const unit = parseFloat(getComputedStyle(stage).fontSize);
-  const width = stage.clientWidth / unit;
-  const layout = width >= ONE_BAND ? "one-band" : width >= TWO_BANDS ? "two-bands" : "folded";
+function sizes(view, layout) {
+  const { data, unit } = view;
+  const width = view.width / unit;
   const folded = layout === "folded";
   const rows = data.labels.length;
+  const page = Math.min(width, 26);
   const roomy = rows <= 5 ? Math.min(4.5, 15 / rows) : Math.max(1.75, 18 / rows);
   const pitch = folded ? 1.75 : roomy;
-  const dot = Math.min(1.5, pitch * 0.5, (folded ? 11 : 6) / rows);
+  const dot = Math.min(1.5, pitch * 0.5, (folded ? Math.min(11, page - 10.5) : 5.5) / rows);
   // What there is beyond the least width goes to the strips and to the lines between them.
-  const spare = width - (layout === "one-band" ? ONE_BAND : TWO_BANDS);
-  const page = Math.min(width, 26);
+  const spare = width - LEAST_WIDTH[layout];
   const strip = folded ? (page - 9.5) / 3 : Math.min(3, 1.75 + spare / 5);
   const embedding = folded ? page - 8.5 : 7;
   const cell = Math.max(2, Math.round(unit * 0.1875));
@@ -75,7 +72,7 @@ function sizes(view) {
     Math.max(1, Math.min(Math.floor((units * unit) / cell), array.shape[1]));
   const embeddingCells = count(embedding, data.embedding);
   return {
-    unit, layout, folded, cell, embeddingCells,
+    layout, folded, cell, embeddingCells,
     embeddingCell: Math.max(cell, Math.floor((embedding * unit) / embeddingCells)),
     pitch: pitch * unit,
     fan: (1.25 + Math.min(2, spare / 6)) * unit,
@@ -91,19 +88,29 @@ function draw(view) {
   const { stage } = view;
   const focused = stage.getRootNode().activeElement?.dataset.focus;
   view.width = stage.clientWidth;
-  view.size = sizes(view);
   view.colours = coloursOf(stage);
+  view.unit = parseFloat(getComputedStyle(stage).fontSize);
+  // Long token IDs or many heads may need more than a layout's least width: then the next one.
+  for (const [layout, least] of Object.entries(LEAST_WIDTH)) {
+    if (view.width < least * view.unit) continue;
+    layOut(view, layout);
+    if (view.figure.scrollWidth <= view.figure.clientWidth) break;
+  }
+  mark(view);
+  if (focused) stage.querySelector(`[data-focus="${focused}"]`)?.focus();
+}
+
+function layOut(view, layout) {
+  view.size = sizes(view, layout);
   view.flow = element("svg", { class: "flow", "aria-hidden": "true" });
-  const { folded, layout, pitch, fan } = view.size;
+  const { folded, pitch, fan } = view.size;
   view.figure = element("div", {
     class: folded ? "loop folded" : `loop beside ${layout}`,
     role: "figure",
     "aria-label": view.data.alt,
     style: `--pitch: ${pitch}px; --fan: ${fan}px; --strip-centre: ${STRIP_CENTRE}`,
   }, view.flow, ...stations(view), caption(view));
-  stage.replaceChildren(view.figure);
-  mark(view);
-  if (focused) stage.querySelector(`[data-focus="${focused}"]`)?.focus();
+  view.stage.replaceChildren(view.figure);
 }
 
 function stations(view) {
@@ -494,7 +501,7 @@ function streamLines(view, row, kind) {
   const embedding = stripPlace(view, "embedding", row);
   const card = placeIn(view, ".station.layer");
   const others = placeIn(view, ".others.after");
-  const end = view.size.layout === "one-band" ? others.right : others.x - view.size.unit * 0.5;
+  const end = view.size.layout === "one-band" ? others.right : others.x - view.unit * 0.5;
   const y = streamHeight(view, row);
   const start = curve({ x: embedding.right + 2, y: embedding.y }, { x: card.left, y });
   return [
@@ -512,7 +519,7 @@ function attentionLines(view, row) {
     if (!(weight >= LEAST_WEIGHT)) return []; // Masked, which is NaN, too.
     const key = stripPlace(view, "key", at);
     const value = stripPlace(view, "value", at);
-    const width = Math.max(1, weight * view.size.unit * WHOLE_WEIGHT);
+    const width = Math.max(1, weight * view.unit * WHOLE_WEIGHT);
     const style = { class: "attention", "stroke-width": width };
     return [
       line(fan({ x: query.right + 1, y: query.y }, { x: key.left - 1, y: key.y }), style),
@@ -538,9 +545,9 @@ function branches(view, row) {
   return [
     read(query, "read query"), read(key, "read key", "4 3"), read(value, "read value", "1.5 3"),
     line(`M${mix.right + 1},${mix.y} H${attention.left - 1}`, { class: "adds" }),
-    ...joins(attention, y, view.size.unit),
+    ...joins(attention, y, view.unit),
     read(feedForward, "adds"),
-    ...joins(feedForward, y, view.size.unit),
+    ...joins(feedForward, y, view.unit),
   ];
 }
 
@@ -567,7 +574,7 @@ function toProbabilities(view, row) {
     return [line(`M${others.right},${y} H${face.left}`, { class: "stream followed" }),
       spread({ x: face.right, y }, bars, bars.left)];
   }
-  const r = view.size.unit * 0.5;
+  const r = view.unit * 0.5;
   const down = `M${others.x - r},${y} Q${others.x},${y} ${others.x},${y + r} V${face.top}`;
   return [line(down, { class: "stream followed" }),
     spread({ x: face.left, y: face.y }, bars, bars.right)];
@@ -595,7 +602,7 @@ function loopArrow(view) {
 // Along the bottom and up; where the draw stands below the prompt, straight up; where everything
 // is stacked, up along the margin.
 function loopPath(view, from, to) {
-  const r = view.size.unit * 0.75;
+  const r = view.unit * 0.75;
   if (view.size.folded) {
     return `M${from.left - 4},${from.y} Q3,${from.y} 3,${from.y - r} `
       + `V${to.y + r} Q3,${to.y} ${to.left - 12},${to.y}`;

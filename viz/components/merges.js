@@ -46,7 +46,7 @@ function build(view) {
   parts.play.classList.add("play");
   const controls = element("div", { class: "controls" },
     parts.back, parts.play, parts.on, parts.slider, parts.count, parts.live);
-  const columns = `repeat(${view.data.start.length}, calc(var(--unit) * 2.5))`;
+  const columns = `repeat(${view.data.start.length}, var(--column))`;
   const picture = element("div", {
     class: "picture", role: "img", "aria-label": view.data.alt, style: `--columns: ${columns}`,
   }, ...parts.lines);
@@ -112,6 +112,8 @@ function keepInSight(view) {
   const line = view.parts.lines[view.step];
   const over = line.offsetTop + line.offsetHeight - window.clientHeight;
   if (line.offsetTop < window.scrollTop || over > window.scrollTop) window.scrollTop = Math.max(over, 0);
+  const fresh = line.querySelector(".fresh");
+  if (fresh && window.scrollWidth > window.clientWidth) window.scrollLeft = fresh.offsetLeft - window.clientWidth / 3;
 }
 
 function play(view) {

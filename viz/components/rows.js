@@ -4,10 +4,17 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const stage = stageOf(parentElement);
-  stage.classList.toggle("large", data.large);
-  const rows = data.rows.map((row) => drawRow(row, data));
-  stage.replaceChildren(...rows.map((row) => row.block));
-  if (data.large) followSelection(rows[0], data, setTriggerValue);
+  stage.tell = (position) => setTriggerValue("selected", position);
+  // Another selection redraws nothing, so that the keyboard's focus and the scroll stay.
+  const content = JSON.stringify([data.rows, data.large]);
+  if (stage.content !== content) {
+    stage.content = content;
+    stage.classList.toggle("large", data.large);
+    const rows = data.rows.map((row) => drawRow(row, data));
+    stage.replaceChildren(...rows.map((row) => row.block));
+    stage.select = data.large ? selection(rows[0], (position) => stage.tell(position)) : () => {};
+  }
+  stage.select(data.selected);
 }
 
 // ---- drawing ---------------------------------------------------------------------------------------
@@ -31,7 +38,7 @@ function drawRow(row, data) {
 function role(data, row) {
   return data.large
     ? { role: "listbox", "aria-label": `${row.alt}; arrow keys move the selection`, "aria-orientation": "horizontal" }
-    : { "aria-label": row.alt, role: "group" };
+    : { "aria-label": row.alt, role: "group", tabindex: 0 };
 }
 
 function heading(row) {
@@ -45,14 +52,15 @@ function heading(row) {
 }
 
 // A stretch as nodes. A whole token stays an inline box without padding, so that letters which
-// join their neighbours (Arabic) keep joining across its edge. For the same reason a line may break
-// only in front of a space, and elsewhere where nothing else helps.
+// join their neighbours (Arabic) keep joining across its edge. For the same reason a line may not
+// break in front of a token that goes on with a word, unless nothing else helps.
 function drawStretch(stretch, tokens, clickable) {
   const parts = stretch.parts.flatMap(([kind, shown]) => drawPart(kind, shown));
   const lost = stretch.lost.length > 0;
   if (stretch.groups.length === 0) return [lost ? lostBox(stretch.lost) : element("span", {}, ...parts)];
   const breaks = stretch.parts.some(([kind]) => kind === "newline") ? [element("br")] : [];
-  const before = stretch.parts[0]?.[0] ? [element("wbr")] : [];
+  const goesOn = stretch.joined || stretch.groups[0][0].kind === "continues";
+  const before = stretch.parts[0]?.[0] || !goesOn ? [element("wbr")] : [];
   if (!stretch.split && !lost) {
     const mark = stretch.groups[0][0];
     const shown = mark.kind === "control" || parts.length === 0 ? [element("bdi", {}, mark.label)] : parts;
@@ -95,10 +103,12 @@ const spaced = (nodes) => nodes.flatMap((node) => [node, " "]);
 
 // ---- the selection -------------------------------------------------------------------------------
 
-function followSelection(row, data, tell) {
+// Lets the tokens of a row, and their IDs, be selected; returns what marks a position from outside.
+function selection(row, tell) {
   const positions = row.tokens.map((node) => Number(node.dataset.position));
-  let place = positions.indexOf(data.selected);
-  const mark = () => {
+  let place = -1;
+  const mark = (to) => {
+    place = to;
     row.tokens.forEach((node, i) => {
       node.setAttribute("aria-selected", String(i === place));
       node.tabIndex = i === Math.max(place, 0) ? 0 : -1;
@@ -106,13 +116,13 @@ function followSelection(row, data, tell) {
     row.ids.forEach((node, i) => node.classList.toggle("selected", i === place));
   };
   const select = (to) => {
-    place = Math.min(Math.max(to, 0), positions.length - 1);
-    mark();
-    row.tokens[place].focus({ preventScroll: false });
-    tell("selected", positions[place]);
+    mark(Math.min(Math.max(to, 0), positions.length - 1));
+    row.tokens[place].focus();
+    tell(positions[place]);
   };
   const step = (event, i) => {
-    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: positions.length - 1, Enter: i, " ": i }[event.key];
+    const last = positions.length - 1;
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: last, Enter: i, " ": i }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     select(to);
@@ -122,5 +132,5 @@ function followSelection(row, data, tell) {
     node.addEventListener("keydown", (event) => step(event, i));
   });
   row.ids.forEach((node, i) => node.addEventListener("click", () => select(i)));
-  mark();
+  return (position) => mark(positions.indexOf(position));
 }
