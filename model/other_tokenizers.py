@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from model.errors import ModelUnavailable
 from model.language_model import LanguageModel
 from model.pieces import byte_of_character
-from model.tokens import Kind, _kind, visible
+from model.tokens import Kind, kind_of, visible
 from model.tracing import tokenize
 
 _BYTE_OF = byte_of_character()
@@ -89,7 +89,7 @@ def placed(text: str, ids: Sequence[int], data: Sequence[bytes]) -> tuple[Piece,
         at += len(piece)
         shares = bool(pieces) and start < pieces[-1].end
         group = pieces[-1].group if shares else position
-        pieces.append(Piece(id, piece, start, end, group, _kind(piece, text, start)))
+        pieces.append(Piece(id, piece, start, end, group, kind_of(piece, text, start)))
     return tuple(pieces)
 
 

@@ -100,7 +100,7 @@ class Tokens:
         return [token.label for token in self.items]
 
 
-_VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "‹CR›", "\u00a0": "‹NBSP›"}
 
 
 def visible(data: bytes) -> str:
@@ -120,8 +120,6 @@ def visible(data: bytes) -> str:
 def _visible_character(character: str) -> str:
     if character in _VISIBLE:
         return _VISIBLE[character]
-    if ord(character) < 0x20:
-        return chr(0x2400 + ord(character))
     if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp"):
         return f"‹U+{ord(character):04X}›"
     if unicodedata.category(character) in ("Mn", "Me"):
@@ -304,14 +302,14 @@ def _described(
     tokens: list[Token] = []
     for position, (id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
         data = vocabulary.bytes_of(id)
-        kind = Kind.CONTROL if vocabulary.is_control(id) else _kind(data, text, start)
+        kind = Kind.CONTROL if vocabulary.is_control(id) else kind_of(data, text, start)
         shared = tokens and kind == tokens[-1].kind == Kind.BYTES and start is not None and start < tokens[-1].end
         group = tokens[-1].group if shared else position
         tokens.append(Token(position, id, vocabulary.piece_of(id), data, start, end, kind, group))
     return tuple(tokens)
 
 
-def _kind(data: bytes, text: str, start: int | None) -> Kind:
+def kind_of(data: bytes, text: str, start: int | None) -> Kind:
     try:
         piece = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -428,7 +428,7 @@ def moved(rotary: turning.Rotary) -> None:
 def _choose_head_and_pair(rotary: turning.Rotary) -> None:
     st.session_state.setdefault("pair", turning.most_telling_pair(run, rotary, view.layer, view.head, here))
     st.session_state.pair = min(st.session_state.pair, rotary.pairs - 1)
-    layer, head, pair = st.columns([1, 1, 3], gap="large")
+    layer, head, pair = st.columns([1, 1, 3], gap="medium")
     with layer:
         _bound("layer", "Layer", range(shape.layers))
     with head:

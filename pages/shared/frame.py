@@ -253,7 +253,7 @@ def _take_prompt(state: View) -> None:
 
 
 def _examples(state: View) -> None:
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key="examples"):
         for place, (text, purpose) in enumerate(EXAMPLES):
             st.button(
                 text,

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.frame import PAGES
+from pages.shared.state import View
 
 pytestmark = pytest.mark.default_model
 
@@ -14,7 +15,6 @@ HOSTILE = {
     "A05 right to left": "مرحبا بالعالم",
     "A10 tabs and newlines": "def f(x):\n\treturn x\n",
     "A13 a lost control character": "a\x04b",
-    "A14 a lone surrogate": "\ud83d x",
     "A16 a control token as text": "<|im_start|> hi",
     "A20 a thousand letters": "a" * 1000,
     "A25 mathematics": "cost $x and y$ end",
@@ -58,6 +58,19 @@ def test_hostile_text_raises_nothing(slug, case):
     assert not page.exception, page.exception
     for element in (*page.markdown, *page.caption, *page.warning):
         assert text not in element.value, "user text in markdown"
+
+
+@pytest.mark.parametrize("slug", PAGES)
+def test_a14_a_lone_surrogate_is_replaced_and_said(slug):
+    """No address can carry one, so it is put where a text box would leave it."""
+    page = AppTest.from_file("../../app.py", default_timeout=120)
+    if slug != "home":
+        page.switch_page(PAGES[slug].file)
+    page.session_state.view = View(prompt="\ud83d x")
+    page.run()
+    assert not page.exception
+    assert page.session_state.view.prompt == "\ufffd x"
+    assert any("lone surrogates" in element.proto.body for element in page.get("html"))
 
 
 @pytest.mark.parametrize("slug", PAGES)

@@ -98,7 +98,7 @@ def test_a07_a_trailing_space_is_a_visible_token(read):
 
 def test_a10_a11_control_characters_are_named(read):
     assert read("def f(x):\n\treturn x\n").labels[5:7] == ["⏎", "⇥"]
-    assert read("a\r\nb").labels == ["a", "␍", "⏎", "b"]
+    assert read("a\r\nb").labels == ["a", "‹CR›", "⏎", "b"]
 
 
 @pytest.mark.parametrize("text", ["a\x04b", "a\U00040000b", "x\U000bffffy"])

@@ -1,7 +1,7 @@
 // All layers × heads at a glance: one small attention map a head, drawn on one canvas.
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+  const { data, parentElement, setTriggerValue } = component;
   const stage = stageOf(parentElement);
   const maps = unpacked(data.maps);
   const [layers, heads, side] = maps.shape;
@@ -139,7 +139,7 @@ export default function (component) {
     if (!where) return;
     chosen = where;
     draw();
-    setStateValue("chosen", { layer: where[0], head: where[1] });
+    setTriggerValue("chosen", { layer: where[0], head: where[1] });
   }
 
   function step(event) {

@@ -1,8 +1,12 @@
 // The token strip: the learner's own tokens, one of them selected, the same on every page.
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+  const { data, parentElement, setTriggerValue } = component;
   const stage = stageOf(parentElement);
+  // Drawn anew only when it shows something else, so that a chip keeps the keyboard's focus.
+  const shown = JSON.stringify(data);
+  if (stage.shown === shown) return;
+  stage.shown = shown;
   const list = element("div", {
     class: "strip", role: "listbox", "aria-label": data.label, "aria-orientation": "horizontal",
   });
@@ -24,7 +28,8 @@ export default function (component) {
   function select(place) {
     selected = place;
     mark();
-    setStateValue("selected", data.tokens[place].position);
+    // A trigger, not a state: choosing the same token again after Python moved on is news too.
+    setTriggerValue("selected", data.tokens[place].position);
   }
 
   function step(event, place) {
