@@ -42,6 +42,16 @@ class LookedUp:
     entering: torch.Tensor
     factor: float | None
 
+    @property
+    def lowest(self) -> float:
+        """The smallest number of the row."""
+        return float(self.row.min())
+
+    @property
+    def highest(self) -> float:
+        """The largest number of the row."""
+        return float(self.row.max())
+
 
 def looked_up(trace: Trace, position: int) -> LookedUp:
     """The row that the token at ``position`` was turned into, beside what the run did with it."""
@@ -70,6 +80,35 @@ def repeats(tokens: Tokens, position: int) -> list[int]:
 def distance(first: torch.Tensor, second: torch.Tensor) -> float:
     """Euclidean distance between two vectors."""
     return float(torch.dist(_plain(first), _plain(second)))
+
+
+def entering_apart(first: Trace, here: int, second: Trace, there: int) -> float:
+    """Distance between what enters layer 0 at ``here`` in one run and at ``there`` in another."""
+    return distance(first.streams[0][here], second.streams[0][there])
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The nearest other position that holds the same token.
+
+    Attributes:
+        position: where it stands.
+        count: how many positions hold the token, all together.
+        apart: distance between what enters layer 0 at the two.
+    """
+
+    position: int
+    count: int
+    apart: float
+
+
+def nearest_twin(trace: Trace, position: int) -> Twin | None:
+    """The nearest other position with the token at ``position``; None if there is no other."""
+    others = repeats(trace.tokens, position)
+    if not others:
+        return None
+    nearest = min(others, key=lambda other: abs(other - position))
+    return Twin(nearest, len(others) + 1, entering_apart(trace, position, trace, nearest))
 
 
 def likeness_kept(trace: Trace, position: int) -> float:
@@ -135,6 +174,16 @@ class Map:
 
     points: torch.Tensor
     explained: tuple[float, float]
+
+    @property
+    def held(self) -> float:
+        """Share of the total variance that the two directions hold together."""
+        return sum(self.explained)
+
+    @property
+    def flattened(self) -> float:
+        """Share of the total variance that the map does not show."""
+        return 1 - self.held
 
 
 @torch.inference_mode()
@@ -211,6 +260,11 @@ class PositionAdded:
     position_row: torch.Tensor
     entering: torch.Tensor
     difference: float
+
+    @property
+    def size(self) -> int:
+        """How many numbers a row has, the hidden size."""
+        return len(self.entering)
 
     @property
     def stacked(self) -> torch.Tensor:

@@ -229,6 +229,11 @@ class Learned:
         """Number of tokens of the paragraph after the first ``merges`` merges."""
         return self.merges[merges - 1].tokens if merges else self.tokens_at_start
 
+    @property
+    def shrinking(self) -> list[int]:
+        """Number of tokens of the paragraph after 0, 1, 2, … merges."""
+        return [self.tokens_at_start, *(merge.tokens for merge in self.merges)]
+
 
 def learn(text: str, size: int = LARGEST_VOCABULARY) -> Learned:
     """Learn byte-pair merges from ``text`` until the vocabulary holds ``size`` pieces.

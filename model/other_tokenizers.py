@@ -224,3 +224,8 @@ def counts(readers: Sequence[Reader], samples: dict[str, str] = SAMPLES) -> list
         for name, text in samples.items()
         for reader in readers
     ]
+
+
+def tokens_of(counted: Sequence[Count], sample: str, reader: str) -> int:
+    """How many tokens ``sample`` is to the first reader of that title."""
+    return next(each.tokens for each in counted if (each.sample, each.reader) == (sample, reader))

@@ -57,9 +57,14 @@ class Rotary:
         return len(self.frequencies)
 
     @property
+    def turned(self) -> int:
+        """How many numbers of a vector are in a pair."""
+        return 2 * self.pairs
+
+    @property
     def partial(self) -> bool:
         """Whether a part of each vector is not turned."""
-        return 2 * self.pairs < self.head_size
+        return self.turned < self.head_size
 
     @property
     def slowest(self) -> int:
@@ -69,6 +74,10 @@ class Rotary:
     def degrees(self, pair: int) -> float:
         """How far ``pair`` turns from one position to the next, in degrees."""
         return math.degrees(float(self.frequencies[pair]))
+
+    def whole_turn(self, pair: int) -> float:
+        """How many positions ``pair`` needs for one whole turn."""
+        return 360 / self.degrees(pair)
 
 
 def half_split(frequencies: torch.Tensor, head_size: int, scaling: float = 1.0) -> Rotary:
@@ -92,6 +101,34 @@ def spread(pairs: int, most: int) -> list[int]:
     """At most ``most`` of the pairs, evenly spread, the first and the last among them."""
     shown = min(pairs, most)
     return [round(i * (pairs - 1) / max(1, shown - 1)) for i in range(shown)]
+
+
+@dataclass(frozen=True)
+class Dials:
+    """Some positions and pairs, to be drawn together, and how far each pair is turned there.
+
+    Attributes:
+        positions: the positions, in order.
+        pairs: the pairs, in order.
+        angles: radians, (positions, pairs).
+    """
+
+    positions: list[int]
+    pairs: list[int]
+    angles: torch.Tensor
+
+
+def dials(rotary: Rotary, position: int, count: int, rows: int, columns: int) -> Dials:
+    """At most ``rows`` neighbouring positions and ``columns`` pairs with their angles.
+
+    Args:
+        position: one that must be among them, in the middle where there is room.
+        count: how many positions the text has.
+    """
+    first = max(0, min(position - rows // 2, count - rows))
+    positions = list(range(first, min(first + rows, count)))
+    pairs = spread(rotary.pairs, columns)
+    return Dials(positions, pairs, angles(positions, rotary)[:, pairs])
 
 
 def rotate(vectors: torch.Tensor, positions: int | torch.Tensor, rotary: Rotary) -> torch.Tensor:
@@ -298,6 +335,21 @@ class ShiftedScores:
     def deviation(self) -> float:
         """Largest difference from the first score when both move: rounding, in theory 0."""
         return float((self.together - self.together[0]).abs().max())
+
+    @property
+    def longest(self) -> int:
+        """The largest shift."""
+        return int(self.shifts[-1])
+
+    @property
+    def lowest(self) -> float:
+        """Lowest score when the query moves alone."""
+        return float(self.apart.min())
+
+    @property
+    def highest(self) -> float:
+        """Highest score when the query moves alone."""
+        return float(self.apart.max())
 
     @property
     def spread(self) -> float:

@@ -25,7 +25,8 @@ from transformers import (
 import model
 
 VOCABULARY = 320
-_COMMON = {
+#: What the configurations of most families share.
+SHAPE = {
     "vocab_size": VOCABULARY,
     "hidden_size": 48,
     "intermediate_size": 96,
@@ -36,7 +37,7 @@ _COMMON = {
 
 
 def _llama(kv_heads: int) -> LlamaForCausalLM:
-    return LlamaForCausalLM(LlamaConfig(**_COMMON, num_key_value_heads=kv_heads))
+    return LlamaForCausalLM(LlamaConfig(**SHAPE, num_key_value_heads=kv_heads))
 
 
 def _gpt2() -> GPT2LMHeadModel:
@@ -45,7 +46,7 @@ def _gpt2() -> GPT2LMHeadModel:
 
 def _gemma2() -> Gemma2ForCausalLM:
     # Soft-capped scores and logits, a window in every other layer, norms around both halves.
-    return Gemma2ForCausalLM(Gemma2Config(**_COMMON, num_key_value_heads=2, head_dim=16, sliding_window=6))
+    return Gemma2ForCausalLM(Gemma2Config(**SHAPE, num_key_value_heads=2, head_dim=16, sliding_window=6))
 
 
 FAMILIES = {
@@ -53,11 +54,11 @@ FAMILIES = {
     "llama, all KV heads": lambda: _llama(6),
     "llama, grouped KV heads": lambda: _llama(2),
     "llama, a single KV head": lambda: _llama(1),
-    "qwen2": lambda: Qwen2ForCausalLM(Qwen2Config(**_COMMON, num_key_value_heads=2)),
-    "qwen3": lambda: Qwen3ForCausalLM(Qwen3Config(**_COMMON, num_key_value_heads=2, head_dim=16)),
+    "qwen2": lambda: Qwen2ForCausalLM(Qwen2Config(**SHAPE, num_key_value_heads=2)),
+    "qwen3": lambda: Qwen3ForCausalLM(Qwen3Config(**SHAPE, num_key_value_heads=2, head_dim=16)),
     "gemma2": _gemma2,
-    "mistral, window 6": lambda: MistralForCausalLM(MistralConfig(**_COMMON, num_key_value_heads=2, sliding_window=6)),
-    "gpt-neox, parallel blocks": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**_COMMON, use_parallel_residual=True)),
+    "mistral, window 6": lambda: MistralForCausalLM(MistralConfig(**SHAPE, num_key_value_heads=2, sliding_window=6)),
+    "gpt-neox, parallel blocks": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**SHAPE, use_parallel_residual=True)),
 }
 
 

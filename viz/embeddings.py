@@ -476,6 +476,24 @@ def table(columns: dict[str, Sequence]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def map_table(labels: Sequence[str], ids: Sequence[int], own: int, points: np.ndarray) -> pd.DataFrame:
+    """The vectors of :func:`vector_map`, a row each, with both coordinates.
+
+    Args:
+        own: how many vectors are the text's; they come first.
+        points: (vectors, 2).
+    """
+    return table(
+        {
+            "token": labels,
+            "ID": ids,
+            "in the text": [place < own for place in range(len(labels))],
+            "first direction": points[:, 0],
+            "second direction": points[:, 1],
+        }
+    )
+
+
 def angle_table(angles: np.ndarray, positions: Sequence[int], pairs: Sequence[int]) -> pd.DataFrame:
     """Angles in degrees, a row a position, a column a pair."""
     columns = {f"pair {pair}, °": np.degrees(angles[:, place]) for place, pair in enumerate(pairs)}

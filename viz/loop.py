@@ -207,10 +207,7 @@ def _named(kind: type, values: tuple) -> dict:
 
 def _sendable(values: dict) -> dict:
     """The same values with numpy's scalars as Python's own, which JSON knows."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in values.items()
-    }
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
 
 def saturation(values: np.ndarray) -> float:
@@ -294,9 +291,7 @@ def _strip_table(picture: LoopPicture, name: str) -> pd.DataFrame:
 def _attention_table(picture: LoopPicture) -> pd.DataFrame:
     positions = _rows(picture)
     # With its position, so that a token that occurs twice has two columns.
-    columns = [
-        f"{position} {label}" for position, label in zip(positions, picture.labels, strict=True)
-    ]
+    columns = [f"{position} {label}" for position, label in zip(positions, picture.labels, strict=True)]
     table = pd.DataFrame(picture.attention, index=positions, columns=columns)
     table.insert(0, "token", picture.labels)
     return table

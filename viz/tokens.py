@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
-import streamlit as st
 
 from viz.components import component
 from viz.style import Theme, escaped, styled
@@ -60,17 +59,17 @@ class Row:
     note: str = ""
 
 
-def marked_text(row: Row, selected: int, key: str, on_select: Callable[[int], None]):
+def marked_text(row: Row, selected: int, key: str, on_select: Callable[[], None]):
     """The text at reading size with its tokens marked, and the token IDs that the model gets.
+
+    The component's state ``selected`` is the position clicked or stepped to.
 
     Args:
         selected: position of the selected token.
-        on_select: called with the position that was clicked or stepped to.
+        on_select: called when another one is.
     """
     data = {"rows": [row_payload(row)], "selected": selected, "large": True, **captions(row)}
-    return component("rows")(
-        key=key, data=data, on_selected_change=lambda: on_select(st.session_state[key]["selected"])
-    )
+    return component("rows")(key=key, data=data, on_selected_change=on_select)
 
 
 def captions(row: Row) -> dict:

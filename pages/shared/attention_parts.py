@@ -5,7 +5,7 @@ import streamlit as st
 from model.architecture import Architecture
 from model.head_view import HeadView
 from model.overview import Overview
-from pages.shared import anatomy, prose
+from pages.shared import anatomy, frame, prose
 from pages.shared.frame import Lesson
 from pages.shared.state import View
 from pages.shared.store import shared_overview
@@ -52,22 +52,16 @@ def head_steppers(view: View, shape: Architecture) -> None:
     columns = st.columns([1, 1, 3], vertical_alignment="bottom")
     for column, name, count in ((columns[0], "layer", shape.layers), (columns[1], "head", shape.query_heads)):
         with column:
-            frame_number(view, name, count)
+            stepper(view, name, count)
     with columns[2]:
         sharing_sentence(view, shape)
 
 
-def frame_number(view: View, name: str, count: int) -> None:
-    """A number box for one field of the view."""
+def stepper(view: View, name: str, count: int) -> None:
+    """A number box for one field of the view that counts from 0 to ``count`` − 1."""
+    label = f"{name.capitalize()} (0–{count - 1})"
     key = f"stepper_{name}"
-    st.session_state[key] = getattr(view, name)
-    st.number_input(
-        f"{name.capitalize()} (0–{count - 1})",
-        min_value=0,
-        max_value=count - 1,
-        key=key,
-        on_change=lambda: setattr(view, name, st.session_state[key]),
-    )
+    frame.bound_widget(st.number_input, view, name, label, key=key, min_value=0, max_value=count - 1)
 
 
 def sharing_sentence(view: View, shape: Architecture) -> None:

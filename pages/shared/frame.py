@@ -196,12 +196,15 @@ def _menu(current: Page, state: View, lm: LanguageModel) -> None:
             st.page_link(page.file, label=page.name, icon=page.icon, help=page.question)
         st.divider()
         _model_choice(state, lm)
-        _widget(st.toggle, state, "classroom", "Classroom size", help="Everything larger, for a projector.", read=int)
+        bound_widget(
+            st.toggle, state, "classroom", "Classroom size", help="Everything larger, for a projector.", read=int
+        )
 
 
 def _model_choice(state: View, lm: LanguageModel) -> None:
     listed = model.listed_models()
-    _widget(st.selectbox, state, "model", "Model", options=list(listed), format_func=lambda key: listed[key].title)
+    titles = {key: each.title for key, each in listed.items()}
+    bound_widget(st.selectbox, state, "model", "Model", options=list(titles), format_func=titles.get)
     problem = st.session_state.pop("model_problem", None)
     if problem:
         st.warning(prose.plain(problem), icon=":material/info:")
@@ -223,12 +226,29 @@ def _model_choice(state: View, lm: LanguageModel) -> None:
     )
 
 
-def _widget(kind: Callable, state: View, name: str, label: str, read: Callable = lambda value: value, **options):
-    """A Streamlit widget bound to one field of the view.
+def bound_widget(
+    kind: Callable,
+    state: View,
+    name: str,
+    label: str,
+    *,
+    key: str | None = None,
+    read: Callable = lambda value: value,
+    **options,
+) -> None:
+    """Draw a Streamlit widget that shows one field of the view and, when it is moved, sets it.
 
-    Streamlit forgets a widget's value when its page is left, so the view keeps it.
+    Streamlit forgets a widget's value when its page is left. So the view keeps it, and the widget
+    is given it again at every run: whatever else changes the field moves the widget too.
+
+    Args:
+        kind: the function that draws it, as ``st.selectbox``.
+        name: the field of the view.
+        key: key of the widget, unique on its page; by default ``widget_`` and the field's name.
+        read: from the widget's value to the field's, as ``int`` for a toggle of 0 and 1.
+        options: anything more for ``kind``.
     """
-    key = f"widget_{name}"
+    key = key or f"widget_{name}"
     st.session_state[key] = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
 
@@ -281,7 +301,8 @@ def _tokens(state: View, lm: LanguageModel) -> tuple[Tokens, Tokens]:
     return prompt, whole
 
 
-_CHIP_KINDS = {
+#: Kinds of tokens as the components call them.
+KIND_NAMES = {
     Kind.STARTS: "starts",
     Kind.CONTINUES: "continues",
     Kind.MARK: "mark",
@@ -296,19 +317,20 @@ def _strip(state: View, tokens: Tokens, prompt_length: int) -> None:
             position=token.position,
             id=token.id,
             label=token.label,
-            kind=_CHIP_KINDS[token.kind] if token.position < prompt_length else "written",
+            kind=KIND_NAMES[token.kind] if token.position < prompt_length else "written",
             group=token.group,
             title=f"position {token.position}, {token.kind}, bytes {token.hex}",
         )
         for token in tokens
     ]
+    token_strip(chips, state.position, key="strip", on_select=lambda: take_position("strip", state, len(chips)))
 
-    def take():
-        position = st.session_state.strip.get("selected")
-        if isinstance(position, int) and 0 <= position < len(chips):
-            state.position, state.key = position, -1
 
-    token_strip(chips, state.position, key="strip", on_select=take)
+def take_position(key: str, state: View, count: int) -> None:
+    """The position that the component ``key`` reports, checked: it comes from a browser."""
+    position = st.session_state[key].get("selected")
+    if isinstance(position, int) and 0 <= position < count:
+        state.position, state.key = position, -1
 
 
 def next_page(lesson: Lesson) -> None:

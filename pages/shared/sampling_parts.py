@@ -204,7 +204,8 @@ def check(lesson: Lesson, choice: Choice) -> None:
         0,
         lambda: prose.say(
             "{label} has {before:.1%} at temperature 1, and {same} is the likeliest at temperature 2, with "
-            "{after:.1%}. Dividing all logits by one number cannot change their order, only the distances between them.",
+            "{after:.1%}. Dividing all logits by one number cannot change their order, only the distances between "
+            "them.",
             label=label,
             before=before,
             same=same,

@@ -42,12 +42,43 @@ def test_repeated_tokens_have_one_row_and_are_told_apart_only_by_position():
         assert (embeddings.distance(run.streams[0][here], run.streams[0][other]) > 0) is far
 
 
+def test_the_nearest_twin_is_told_with_its_distance():
+    run = model.trace(tiny.explained("gpt2"), "the the the")
+    for here in range(len(run)):
+        others = embeddings.repeats(run.tokens, here)
+        twin = embeddings.nearest_twin(run, here)
+        if not others:
+            assert twin is None
+            continue
+        assert abs(twin.position - here) == min(abs(other - here) for other in others)
+        assert twin.count == run.tokens.ids.count(run.tokens.ids[here]) == len(others) + 1
+        apart = np.linalg.norm((run.streams[0][here] - run.streams[0][twin.position]).numpy())
+        assert twin.apart == pytest.approx(apart, rel=1e-5)
+
+
+def test_a_token_has_no_twin_where_it_stands_once():
+    run = model.trace(tiny.explained("gpt2"), "a")
+    assert embeddings.nearest_twin(run, 0) is None
+
+
+def test_ten_tokens_in_front_change_what_enters_only_where_positions_are_added():
+    for family, far in (("llama, grouped KV heads", False), ("gpt2", True)):
+        run = model.trace(tiny.explained(family), TEXT)
+        later = model.trace(run.model, embeddings.moved_back(run, 10))
+        assert (embeddings.entering_apart(run, 3, later, 13) > 0) is far
+
+
+def test_a_row_lies_between_its_lowest_and_highest_number():
+    found = embeddings.looked_up(model.trace(tiny.explained("gpt2"), TEXT), 1)
+    assert (found.lowest, found.highest) == (min(found.row.tolist()), max(found.row.tolist()))
+
+
 def test_learned_positions_add_up_to_what_enters():
     run = model.trace(tiny.explained("gpt2"), TEXT)
     added = embeddings.position_added(run, 3)
     assert added.difference < 1e-6
     assert torch.equal(added.position_row, run.model.parts.learned_positions.weight[3])
-    assert added.stacked.shape == (3, 48)
+    assert added.stacked.shape == (3, 48) and added.size == 48
     assert embeddings.looked_up(run, 3).factor is None
     assert added.relative_length == pytest.approx(float(added.position_row.norm() / added.token_row.norm()))
 
@@ -78,6 +109,7 @@ def test_the_map_explains_what_numpy_says(table):
     found = embeddings.principal_map(table)
     variances = np.sort(np.linalg.eigvalsh(np.cov(table.double().numpy().T)))[::-1]
     assert found.explained == pytest.approx(tuple(variances[:2] / variances.sum()), abs=1e-5)
+    assert found.held == pytest.approx(sum(found.explained)) and found.held + found.flattened == 1
     along = found.points.double().numpy().var(axis=0, ddof=1)
     assert along == pytest.approx(variances[:2], rel=1e-4)
     assert (found.points.numpy()[np.abs(found.points.numpy()).argmax(0), [0, 1]] > 0).all(), "the signs are settled"
@@ -125,11 +157,11 @@ def test_france_is_near_other_countries(capital):
 
 @pytest.mark.default_model
 def test_the_code_on_the_page_runs():
-    from pathlib import Path
+    from streamlit.testing.v1 import AppTest
 
-    source = (Path(embeddings.__file__).parents[1] / "pages" / "embeddings.py").read_text(encoding="utf-8")
-    lines = source.split('CODE = """\\\n')[1].split('"""')[0]
-    assert len([line for line in lines.splitlines() if line.strip()]) <= 10
+    page = AppTest.from_file("../../app.py", default_timeout=60).switch_page("pages/embeddings.py").run()
+    (code,) = [block.value for block in page.code]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
     names: dict = {}
-    exec(lines, names)
+    exec(compile(code, "the code", "exec"), names)
     assert len(names["near"]) == 12

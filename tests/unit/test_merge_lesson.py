@@ -68,7 +68,9 @@ def test_counts_are_those_of_the_moment():
 def test_the_vocabulary_reads_as_many_tokens_as_it_counted():
     learned = learn("the miller and the river and the other river", 600)
 
+    assert len(learned.shrinking) == len(learned.merges) + 1
     for merges in range(len(learned.merges) + 1):
+        assert learned.shrinking[merges] == learned.tokens_after(merges)
         reader = learned.reader(merges)
         assert len(reader.read(learned.text)) == learned.tokens_after(merges)
         assert reader.vocabulary_size == BYTES + merges

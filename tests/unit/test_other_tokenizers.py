@@ -5,7 +5,18 @@ from importlib import metadata
 import pytest
 
 from model import ModelUnavailable, other_tokenizers
-from model.other_tokenizers import CARRIED, SAMPLES, Piece, Reader, counts, open_reader, other_readers, placed
+from model.other_tokenizers import (
+    CARRIED,
+    SAMPLES,
+    Count,
+    Piece,
+    Reader,
+    counts,
+    open_reader,
+    other_readers,
+    placed,
+    tokens_of,
+)
 from model.tokens import Kind
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
@@ -109,6 +120,12 @@ def test_counts_are_tokens_and_characters_of_every_sample():
     assert [(c.sample, c.tokens, c.characters) for c in counted] == [("x", 2, 5), ("y", 1, 1)]
     assert counted[0].per_character == pytest.approx(0.4)
     assert len(counts([reader])) == len(SAMPLES) == 10
+    assert tokens_of(counted, "x", "GPT-2") == 2
+
+
+def test_of_two_readers_of_one_title_the_first_is_told():
+    counted = [Count("x", "GPT-2", 2, 5), Count("x", "GPT-2", 3, 5)]
+    assert tokens_of(counted, "x", "GPT-2") == 2
 
 
 def test_a_piece_shows_what_it_is():

@@ -75,13 +75,13 @@ def test_a_quarter_turn_by_hand():
 def test_layouts_are_found_by_trying_them():
     assert layer_rotary(tiny.explained("llama, grouped KV heads")).layout == "half-split"
     torch.manual_seed(0)
-    cohere = CohereForCausalLM(CohereConfig(**tiny._COMMON, num_key_value_heads=2, pad_token_id=0))
+    cohere = CohereForCausalLM(CohereConfig(**tiny.SHAPE, num_key_value_heads=2, pad_token_id=0))
     assert layer_rotary(model.from_parts(cohere, tiny.tokenizer())).layout == "interleaved"
 
 
 def test_partial_rotary_leaves_the_rest():
     torch.manual_seed(0)
-    config = PhiConfig(**tiny._COMMON, partial_rotary_factor=0.5, pad_token_id=0)
+    config = PhiConfig(**tiny.SHAPE, partial_rotary_factor=0.5, pad_token_id=0)
     lm = model.from_parts(PhiForCausalLM(config), tiny.tokenizer())
     turn = layer_rotary(lm)
     assert turn.partial and 2 * turn.pairs == 4 and turn.head_size == 8
@@ -109,6 +109,8 @@ def test_a_score_feels_the_distance_only(family):
     assert float(scores.together[0]) == pytest.approx(scores.recorded, rel=1e-4, abs=1e-4)
     assert scores.deviation < 1e-4 * max(1.0, abs(scores.recorded))
     assert scores.spread > 100 * scores.deviation
+    assert (scores.lowest, scores.highest) == (min(scores.apart.tolist()), max(scores.apart.tolist()))
+    assert scores.longest == 64
     assert len(scores.shifts) == len(scores.together) == len(scores.apart) == 65
 
 
@@ -135,6 +137,24 @@ def test_the_telling_pair_is_visibly_turned():
 @pytest.mark.parametrize("pairs, most, wanted", [(4, 10, [0, 1, 2, 3]), (32, 3, [0, 16, 31]), (1, 8, [0]), (9, 1, [0])])
 def test_spread_keeps_first_and_last(pairs, most, wanted):
     assert rotary.spread(pairs, most) == wanted
+
+
+@pytest.mark.parametrize(
+    "position, count, wanted", [(0, 20, range(0, 4)), (10, 20, range(8, 12)), (19, 20, range(16, 20)), (1, 3, range(3))]
+)
+def test_dials_stand_around_the_position_and_hold_its_angles(position, count, wanted):
+    turn = rotary.half_split(torch.tensor([1.0, 0.5, 0.1]), head_size=6)
+    drawn = rotary.dials(turn, position, count, rows=4, columns=2)
+    assert drawn.positions == list(wanted) and position in drawn.positions
+    assert drawn.pairs == [0, 2]
+    by_hand = [[place * speed for speed in (1.0, 0.1)] for place in wanted]
+    assert torch.allclose(drawn.angles, torch.tensor(by_hand))
+
+
+def test_a_whole_turn_by_hand():
+    turn = rotary.half_split(torch.tensor([math.pi / 2, math.pi / 200]), head_size=8)
+    assert [turn.whole_turn(pair) for pair in (0, 1)] == pytest.approx([4, 400])
+    assert turn.turned == 4 and turn.partial
 
 
 @pytest.mark.default_model

@@ -103,6 +103,12 @@ def test_strips_that_add_up_share_one_scale():
     assert drawn.zmax == pytest.approx(figures.saturation(rows))
 
 
+def test_the_table_of_the_map_tells_the_texts_own():
+    table = figures.map_table(["a", "b", "c"], (5, 6, 7), 2, np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
+    assert table["in the text"].tolist() == [True, True, False]
+    assert table["second direction"].tolist() == [1.0, 3.0, 5.0]
+
+
 def test_tables_hold_the_numbers():
     table = figures.angle_table(np.array([[0.0, np.pi]]), [4], [0, 31])
     assert list(table.columns) == ["position", "pair 0, °", "pair 31, °"]

@@ -3,22 +3,33 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const stage = stageOf(parentElement);
-  const maps = unpacked(data.maps);
-  const [layers, heads, side] = maps.shape;
-  let chosen = [data.layer, data.head];
+  // Made once and then given new data, so that the canvas keeps the keyboard's focus.
+  stage.heads ??= headGrid(stage);
+  stage.heads(data, (layer, head) => setTriggerValue("chosen", { layer, head }));
+}
+
+// Makes the canvas and returns the function that shows data on it.
+function headGrid(stage) {
+  let data, maps, layers, heads, side, chosen, tell, grid;
   let pointed = null;
-  let grid;
 
   const canvas = element("canvas", {
-    class: "heads", tabindex: 0, role: "application", "aria-label": data.alt,
+    class: "heads", tabindex: 0, role: "application",
     onpointermove: (event) => point(at(event)), onpointerleave: () => point(null),
     onclick: (event) => choose(at(event)), onkeydown: step,
   });
   const reading = element("p", { class: "reading", "aria-live": "polite" });
   stage.replaceChildren(canvas, reading);
-  stage.observer?.disconnect();
-  stage.observer = new ResizeObserver(draw);
-  stage.observer.observe(stage);
+  new ResizeObserver(() => data && draw()).observe(stage);
+
+  return function show(newData, newTell) {
+    [data, tell] = [newData, newTell];
+    maps = unpacked(data.maps);
+    [layers, heads, side] = maps.shape;
+    chosen = [data.layer, data.head];
+    canvas.setAttribute("aria-label", data.alt);
+    draw();
+  };
 
   // Wide pages show layers from left to right; narrow ones from top to bottom.
   function layout() {
@@ -139,7 +150,7 @@ export default function (component) {
     if (!where) return;
     chosen = where;
     draw();
-    setTriggerValue("chosen", { layer: where[0], head: where[1] });
+    tell(...where);
   }
 
   function step(event) {

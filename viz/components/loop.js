@@ -28,14 +28,14 @@ export default function (component) {
     tell: (name, value) => component.setTriggerValue(name, value),
     row: component.data.selected - component.data.first_position,
     pointed: null,
-    observer: new ResizeObserver(() => (stage.clientWidth === view.width ? mark : draw)(view)),
+    observer: new ResizeObserver(() => (view.figure && stage.clientWidth === view.width ? mark : draw)(view)),
   };
   stage.loopView = view;
   draw(view);
   view.observer.observe(stage);
   // Text takes its final width only when the page's fonts are there.
-  document.fonts.ready.then(() => stage.loopView === view && mark(view));
-  if (grewSince(before, view)) fly(view);
+  document.fonts.ready.then(() => stage.loopView === view && view.figure && mark(view));
+  if (view.figure && grewSince(before, view)) fly(view);
   return () => view.observer.disconnect();
 }
 
@@ -88,6 +88,7 @@ function draw(view) {
   const { stage } = view;
   const focused = stage.getRootNode().activeElement?.dataset.focus;
   view.width = stage.clientWidth;
+  if (view.width === 0) return; // not on show yet, or no longer: the observer draws it when it is
   view.colours = coloursOf(stage);
   view.unit = parseFloat(getComputedStyle(stage).fontSize);
   // Long token IDs or many heads may need more than a layout's least width: then the next one.

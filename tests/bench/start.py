@@ -1,0 +1,50 @@
+"""From nothing to the first page, and what each page's first load weighs."""
+
+import time
+from collections.abc import Iterator
+
+from pages.shared.frame import PAGES
+from tests.bench import report
+from tests.bench.app import new_page, served, settled
+from tests.bench.bench import Bench
+from tests.bench.measure import Spread
+from tests.bench.report import Row
+
+GOAL = 10.0
+STARTS = 3
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    answers, drawn = zip(*(_start(bench) for _ in range(STARTS)), strict=True)
+    yield report.single("start of the server to the home page's picture", Spread(drawn), GOAL)
+    yield report.single("  of that, until the server answers", Spread(answers))
+    for slug, page in PAGES.items():
+        yield Row(f"first load of {page.name.lower()}, over the websocket", report.size(_received(bench, slug)))
+
+
+def _start(bench: Bench) -> tuple[float, float]:
+    """Seconds from launching the server's process until it answers, and until the loop is drawn.
+
+    The browser runs already, with nothing cached; it goes to the page as soon as the server answers.
+    """
+    page = new_page(bench.browser)
+    start = time.perf_counter()
+    with served() as address:
+        answers = time.perf_counter() - start
+        page.goto(address)
+        page.locator(".loop").first.wait_for()
+        drawn = time.perf_counter() - start
+        page.context.close()
+    return answers, drawn
+
+
+def _received(bench: Bench, slug: str) -> int:
+    """Bytes that the server sent over the websocket until the page was at rest."""
+    sizes: list[int] = []
+    page = new_page(bench.browser)
+    page.on("websocket", lambda line: line.on("framereceived", lambda frame: sizes.append(len(frame))))
+    page.goto(bench.address + ("/" if slug == "home" else f"/{slug}"))
+    settled(page)
+    page.wait_for_timeout(500)
+    page.context.close()
+    return sum(sizes)

@@ -1,0 +1,36 @@
+"""A trace, which keeps what the model computed, against the same forward pass that keeps nothing."""
+
+from collections.abc import Iterator
+
+import torch
+
+import model
+from tests.bench import report
+from tests.bench.bench import Bench
+from tests.bench.measure import Pairs, alternated
+from tests.bench.report import Row
+
+GOAL = 1.15
+#: Tokens, and how many turns.
+LENGTHS = {16: 30, 64: 24, 256: 12, 1024: 5}
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    for count, turns in LENGTHS.items():
+        ids = bench.ids(count)
+        yield report.compared(f"trace of {count:,} tokens / plain forward pass", _timed(bench, ids, turns), GOAL)
+        yield Row("  kept in memory, a token", report.size(model.trace(bench.lm, ids).nbytes / count))
+
+
+def _timed(bench: Bench, ids: list[int], turns: int) -> Pairs:
+    """``model.trace`` of token IDs, beside transformers' model on them with sdpa and without cache.
+
+    Both work out the logits of the last position only. Tokenizing is part of neither.
+    """
+    inputs = torch.tensor([ids])
+
+    @torch.inference_mode()
+    def forward():
+        return bench.plain(inputs, use_cache=False, logits_to_keep=1)
+
+    return alternated(lambda: model.trace(bench.lm, ids), forward, bench.turns(turns))
