@@ -84,7 +84,7 @@ def _feed_forward_size(config: PretrainedConfig) -> int:
 
 
 def _position_encoding(module: PreTrainedModel) -> str:
-    if any(hasattr(part, "inv_freq") for part in module.modules()):
+    if any(name.endswith("inv_freq") for name, _ in module.named_buffers()):
         return "RoPE"
     names = {name.rsplit(".", 1)[-1] for name, _ in module.named_modules()}
     return "learned" if names & {"wpe", "embed_positions", "position_embeddings"} else "other"

@@ -7,6 +7,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoXConfig,
@@ -44,6 +46,11 @@ def _gpt2() -> GPT2LMHeadModel:
     return GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_embd=48, n_layer=3, n_head=6, n_positions=64))
 
 
+def _gemma3() -> Gemma3ForCausalLM:
+    # Queries and keys are normalised, and windowed layers turn by other angles than global ones.
+    return Gemma3ForCausalLM(Gemma3TextConfig(**SHAPE, num_key_value_heads=2, head_dim=16, sliding_window=6))
+
+
 def _gemma2() -> Gemma2ForCausalLM:
     # Soft-capped scores and logits, a window in every other layer, norms around both halves.
     return Gemma2ForCausalLM(Gemma2Config(**SHAPE, num_key_value_heads=2, head_dim=16, sliding_window=6))
@@ -57,6 +64,7 @@ FAMILIES = {
     "qwen2": lambda: Qwen2ForCausalLM(Qwen2Config(**SHAPE, num_key_value_heads=2)),
     "qwen3": lambda: Qwen3ForCausalLM(Qwen3Config(**SHAPE, num_key_value_heads=2, head_dim=16)),
     "gemma2": _gemma2,
+    "gemma3": _gemma3,
     "mistral, window 6": lambda: MistralForCausalLM(MistralConfig(**SHAPE, num_key_value_heads=2, sliding_window=6)),
     "gpt-neox, parallel blocks": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**SHAPE, use_parallel_residual=True)),
 }

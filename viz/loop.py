@@ -65,7 +65,7 @@ class Candidate(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The token that was drawn, and the random number in [0, 1) that chose it, if one did."""
+    """The token that follows, and the random number in [0, 1) and its seed, if they chose it."""
 
     label: str
     id: int

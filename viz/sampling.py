@@ -109,8 +109,9 @@ def draws_chart(
     places = list(range(len(counts)))
     figure = go.Figure(
         go.Bar(
-            x=places,
-            y=counts / draws,
+            x=counts / draws,
+            y=places,
+            orientation="h",
             marker={"color": theme.colour("attention"), "opacity": 0.75},
             text=[f"{count:,}" for count in counts],
             textposition="outside",
@@ -118,16 +119,18 @@ def draws_chart(
             hovertemplate="%{text} draws<extra></extra>",
         )
     )
-    mark = {"symbol": "line-ew", "size": 26 * theme.scale, "line": {"color": theme.colour("ink"), "width": 3}}
+    mark = {"symbol": "line-ns", "size": 22 * theme.scale, "line": {"color": theme.colour("ink"), "width": 3}}
     figure.add_trace(
         go.Scatter(
-            x=places, y=probabilities, mode="markers", marker=mark, hovertemplate="probability %{y:.4f}<extra></extra>"
+            x=probabilities, y=places, mode="markers", marker=mark, hovertemplate="probability %{x:.4f}<extra></extra>"
         )
     )
-    figure = styled(figure, theme, 280, bargap=0.3)
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, showgrid=False)
-    figure.update_yaxes(title="share of the draws", rangemode="tozero")
-    return figure
+    figure = styled(figure, theme, 60 + 30 * len(names), bargap=0.3)
+    figure.update_yaxes(
+        tickmode="array", tickvals=places, ticktext=names, showgrid=False, range=[len(names) - 0.4, -0.6]
+    )
+    most = 1.2 * float(max(counts.max() / draws, probabilities.max()))
+    return figure.update_xaxes(title="share of the draws", range=[0, most])
 
 
 def nucleus_columns(

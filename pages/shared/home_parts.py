@@ -4,6 +4,7 @@ import streamlit as st
 
 import model
 from model import ExplainerError, Stop
+from model.head_view import HeadView
 from model.journey import depths, guesses, journey, stream_check
 from pages.shared import anatomy, prose
 from pages.shared.frame import MAX_TOKENS, PAGES, Lesson
@@ -208,29 +209,38 @@ def _stop() -> None:
 
 def sentence(lesson: Lesson) -> None:
     """The picture read aloud."""
-    choice, view = lesson.choice(lesson.selected), lesson.view
-    best, _, p = lesson.offers(lesson.selected).likeliest(1)[0]
-    looks = lesson.trace.attention(view.layer, view.head)[lesson.selected]
-    at = int(looks.argmax())
-    text = (
-        "In layer {layer}, head {head}, {query} looks most at {key}, with {share:.0%} of its weight. After all "
-        "{layers} layers the likeliest token to follow is {best}, with {p:.1%}"
-    )
-    if not choice.settings.greedy and lesson.selected >= lesson.prompt_length - 1:
-        text += "; the number drawn, <b class='p'>{u:.3f}</b>, picks {drawn}"
+    view, position = lesson.view, lesson.selected
+    best, _, p = lesson.offers(position).likeliest(1)[0]
+    look = HeadView(lesson.trace, view.layer, view.head, position)
+    at = look.strongest[0]
+    goes_on, values = _what_follows(lesson)
     prose.read_aloud(
-        text + ".",
+        "In layer {layer}, head {head}, {query} looks most at {key}, with {share:.0%} of its weight. After all "
+        "{layers} layers the likeliest token to follow is {best}, with {p:.1%}" + goes_on + ".",
         layer=view.layer,
         head=view.head,
-        query=lesson.labels[lesson.selected],
+        query=lesson.labels[position],
         key=lesson.labels[at],
-        share=float(looks[at]),
+        share=float(look.row[at]),
         layers=lesson.lm.architecture.layers,
         best=best,
         p=p,
-        u=choice.uniform or 0.0,
-        drawn=choice.drawn_label,
+        **values,
     )
+
+
+def _what_follows(lesson: Lesson) -> tuple[str, dict]:
+    """How the text goes on after the selected token: a template and its values."""
+    position, choice = lesson.selected, lesson.choice(lesson.selected)
+    if position == len(lesson.tokens) - 1:
+        if choice.settings.greedy:
+            return "; at temperature 0 it is taken", {}
+        text = "; the number drawn, <b class='p'>{u:.3f}</b>, picks {drawn}"
+        return text, {"u": choice.uniform, "drawn": choice.drawn_label}
+    following = lesson.tokens[position + 1]
+    whose = "your text goes on" if position + 1 < lesson.prompt_length else "what was written goes on"
+    probability = lesson.offers(position).probability_of(following.id)
+    return f"; {whose} with {{next}}, which had {{had:.2%}}", {"next": following.label, "had": probability}
 
 
 def branches(lesson: Lesson) -> None:

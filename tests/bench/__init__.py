@@ -7,3 +7,14 @@ passes or fails; a goal stands beside each number, and whether it was met.
 One file a topic. Each has a function ``rows`` that takes a :class:`tests.bench.bench.Bench` and
 gives :class:`tests.bench.report.Row`\\ s; the function that takes a number says how.
 """
+
+import os
+
+#: What the app is started with: the environment as it was given.
+ENVIRONMENT = dict(os.environ)
+
+# Both before any library reads them. torch's threads wait for each other by spinning, so that on
+# a busy machine one that lost its core can hold up a turn for seconds; asleep they do not, and
+# the two sides of a ratio meet the same load.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

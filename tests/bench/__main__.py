@@ -1,13 +1,10 @@
 """``python -m tests.bench``: measure everything, and print one table."""
 
 import argparse
-import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-
-os.environ["HF_HUB_OFFLINE"] = "1"  # before any library reads it
 
 from tests.bench import head_change, overview, report, sampling_move, start, tracing, writing
 from tests.bench.app import chromium

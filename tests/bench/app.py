@@ -13,6 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.bench import ENVIRONMENT
+
 ROOT = Path(__file__).parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START_LIMIT = 120  # seconds
@@ -49,7 +51,7 @@ def served() -> Iterator[str]:
     log = Path(tempfile.gettempdir()) / f"explainer-bench-{port}.log"
     command = [sys.executable, "-m", "streamlit", "run", "server.py", "--server.port", str(port)]
     with log.open("w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
         try:
             _wait_until_it_answers(process, port, log)
             yield f"http://127.0.0.1:{port}"

@@ -81,7 +81,7 @@ def test_two_visitors_with_other_texts_and_models_never_see_each_others_data(vis
     two = visit(f"{server}/attention?model=folder-tiny&prompt={quote('the river the river the city')}")
     expect(chips(one)).to_have_count(3)
     expect(chips(two)).not_to_have_count(0)
-    for _ in range(3):
+    for _ in range(2):
         for page in (one, two):
             page.get_by_role("button", name="Decrement").first.click()
         for page in (one, two):

@@ -140,7 +140,7 @@ def test_spread_keeps_first_and_last(pairs, most, wanted):
 
 
 @pytest.mark.parametrize(
-    "position, count, wanted", [(0, 20, range(0, 4)), (10, 20, range(8, 12)), (19, 20, range(16, 20)), (1, 3, range(3))]
+    "position, count, wanted", [(0, 20, range(4)), (10, 20, range(8, 12)), (19, 20, range(16, 20)), (1, 3, range(3))]
 )
 def test_dials_stand_around_the_position_and_hold_its_angles(position, count, wanted):
     turn = rotary.half_split(torch.tensor([1.0, 0.5, 0.1]), head_size=6)

@@ -414,8 +414,8 @@ function drawnChip(drawn) {
 }
 
 function howDrawn({ drawn, greedy }) {
-  return element("span", { class: "how" }, greedy
-    ? "the likeliest, no chance involved"
+  return element("span", { class: "how" }, drawn.uniform === null
+    ? (greedy ? "the likeliest, no chance involved" : "taken by hand, not drawn")
     : `random number ${drawn.uniform.toFixed(3)}, seed\u00a0${drawn.seed}`);
 }
 
