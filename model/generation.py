@@ -9,7 +9,7 @@ from transformers import DynamicCache
 
 from model.edits import Edit
 from model.language_model import LanguageModel
-from model.sampling import Draw, Settings, draw_at, sampling_stages, uniforms
+from model.sampling import Draw, Settings, draw_at, penalised, sampling_stages, uniforms
 from model.taps import Recorder, recording
 from model.tokens import Tokens
 from model.tracing import as_tokens
@@ -30,7 +30,7 @@ class Step:
     Attributes:
         index: 0 for the step that reads the prompt (prefill), then 1, 2, …
         draw: the token drawn, and how.
-        logits: what it was drawn from, float32 (vocabulary size,).
+        logits: the model's own, before any setting acts, float32 (vocabulary size,).
         computed: positions this forward pass computed.
         cached: positions read from the KV cache.
         stop: why writing stops after this step, or None.
@@ -76,7 +76,8 @@ def generate(
         logits = _next_logits(lm, sequence[cached:], cache, edits)
         computed = len(sequence) - cached
         number = None if settings.greedy else float(numbers[index])
-        drawn = draw_at(sampling_stages(logits, settings), number)
+        choice = penalised(logits, sequence, settings.repetition_penalty)
+        drawn = draw_at(sampling_stages(choice, settings), number)
         stop = _why_stop(lm, drawn.id, index + 1 == max_tokens, len(sequence) + 1)
         yield Step(index, drawn, logits, computed, cached, stop)
         if stop:

@@ -4,10 +4,11 @@ All stages work on the whole vocabulary. The logits are float32; probabilities a
 float64, as a browser does, so that the picture that moves there and the referee here cut at the
 same token. The rules are those of transformers' logits processors, in their order:
 
-    temperature → top-k → top-p → min-p → renormalise → draw
+    repetition penalty → temperature → top-k → top-p → min-p → renormalise → draw
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -29,6 +30,7 @@ class Settings:
         top_p: keep the fewest tokens that together reach this probability; 1 is off.
         min_p: keep tokens at least this share as likely as the likeliest; 0 is off.
         seed: of the generator that draws.
+        repetition_penalty: how much less likely a token becomes that has stood before; 1 is off.
     """
 
     temperature: float = 1.0
@@ -36,6 +38,7 @@ class Settings:
     top_p: float = 1.0
     min_p: float = 0.0
     seed: int = 0
+    repetition_penalty: float = 1.0
 
     def __post_init__(self):
         checks = (
@@ -43,6 +46,7 @@ class Settings:
             (self.top_k >= 0, "Top-k is 0 (off) or a whole number of tokens to keep."),
             (0 < self.top_p <= 1, "Top-p is above 0 and at most 1 (off)."),
             (0 <= self.min_p <= 1, "Min-p is from 0 (off) to 1."),
+            (0 < self.repetition_penalty < math.inf, "The repetition penalty is a number above 0; 1 is off."),
         )
         for holds, sentence in checks:
             if not holds:
@@ -123,6 +127,26 @@ class Draw:
     uniform: float | None
     start: float
     end: float
+
+
+@torch.inference_mode()
+def penalised(logits: torch.Tensor, seen: Iterable[int], penalty: float) -> torch.Tensor:
+    """Logits with those of tokens that have stood before made smaller (Keskar et al. 2019).
+
+    A positive logit is divided by the penalty and a negative one multiplied, once for each
+    distinct token however often it stood.
+
+    Args:
+        logits: (vocabulary size,).
+        seen: token IDs of the text so far.
+        penalty: 1 changes nothing; above 1 makes repetition less likely.
+    """
+    if penalty == 1:
+        return logits
+    ids = torch.tensor(sorted(set(seen)), device=logits.device)
+    changed, old = logits.clone(), logits[ids]
+    changed[ids] = torch.where(old > 0, old / penalty, old * penalty)
+    return changed
 
 
 @torch.inference_mode()

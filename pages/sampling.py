@@ -36,6 +36,7 @@ def choice_of_a_token() -> None:
         key="draw",
         on_settings=take_settings,
     )
+    parts.penalty(view)
     parts.result_sentence(lesson, choice)
     parts.numbers(choice)
     if box := anatomy.look_inside("the drawn token's arithmetic", "sampling_inside"):

@@ -17,6 +17,7 @@ import model
 from model import ExplainerError, Kind, LanguageModel, Settings, Tokens, Trace
 from model.choice import Choice
 from model.preparation import is_prepared, prepared_folder, prepared_target
+from model.sampling import penalised
 from model.tokens import extended
 from pages.shared import prose
 from pages.shared.state import View, view, write_address
@@ -109,7 +110,9 @@ class Lesson:
         second; before the end of the prompt, where nothing was drawn, the first is shown.
         """
         index = max(0, position - (self.prompt_length - 1))
-        return Choice(self.trace.logits(position), self.view.settings, self.lm.vocabulary.labels, index)
+        settings = self.view.settings
+        logits = penalised(self.trace.logits(position), self.tokens.ids[: position + 1], settings.repetition_penalty)
+        return Choice(logits, settings, self.lm.vocabulary.labels, index)
 
     def offers(self, position: int) -> Choice:
         """What can follow ``position``, to be looked at: as ``choice``, but greedy sampling, which

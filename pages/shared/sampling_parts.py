@@ -5,7 +5,8 @@ import streamlit as st
 from model.choice import Choice, nucleus_sizes
 from model.sampling import uniform_at
 from pages.shared import anatomy, prose
-from pages.shared.frame import Lesson
+from pages.shared.frame import Lesson, bound_widget
+from pages.shared.state import View
 from viz import sampling as figures
 
 #: Tokens told apart in the figures; the others have one bar together.
@@ -24,6 +25,21 @@ def uniforms_ahead(seed: int, index: int) -> dict[int, float]:
 def rest_label(lesson: Lesson, shown: int) -> str:
     """A name for all the tokens that a figure does not tell apart."""
     return f"{lesson.lm.architecture.vocabulary_size - shown:,} others"
+
+
+def penalty(view: View) -> None:
+    """The one setting that acts on the logits, before the strip sees them."""
+    bound_widget(
+        st.slider,
+        view,
+        "penalty",
+        "Repetition penalty",
+        min_value=1.0,
+        max_value=2.0,
+        step=0.05,
+        width=320,
+        help="Acts first, on the logits: tokens that stand in the text already are made less likely. 1 is off.",
+    )
 
 
 def result_sentence(lesson: Lesson, choice: Choice) -> None:

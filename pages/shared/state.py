@@ -89,7 +89,7 @@ class View:
             default text, looks from 'is' at 'France'.
         position: the selected token, the one that looks (query); −1 is the last.
         key: the token looked at; −1 follows the strongest.
-        t, top_k, top_p, min_p, seed: sampling settings.
+        t, top_k, top_p, min_p, seed, penalty: sampling settings.
         classroom: 1 enlarges everything for a projector.
     """
 
@@ -107,11 +107,12 @@ class View:
     top_p: float = _field(1.0, _number(0.01, 1.0))
     min_p: float = _field(0.0, _number(0.0, 1.0))
     seed: int = _field(7, _whole(0, 2**31 - 1))
+    penalty: float = _field(1.0, _number(1.0, 2.0))
     classroom: int = _field(0, _whole(0, 1))
 
     @property
     def settings(self) -> Settings:
-        return Settings(self.t, self.top_k, self.top_p, self.min_p, self.seed)
+        return Settings(self.t, self.top_k, self.top_p, self.min_p, self.seed, self.penalty)
 
     @property
     def continuation(self) -> tuple[int, ...]:

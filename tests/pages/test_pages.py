@@ -19,7 +19,7 @@ HOSTILE = {
     "A20 a thousand letters": "a" * 1000,
     "A25 mathematics": "cost $x and y$ end",
     "A26 markdown and emoji codes": ":smile: :red[x] :material/home: **b** [l](http://x) <-",
-    "A28 repeated tokens": "the the the",
+    "A28 A34 repeated tokens": "the the the",
     "A29 numbers and dates": "1 2 10 1996 2020-01-02",
     "A31 tags": "</s> <b>x</b> a<br>b &lt;",
     "combining marks": "e\u0301\u0301\u0301 Z\u0300\u0301\u0302",
@@ -130,6 +130,12 @@ def test_every_expander_opens_without_raising():
             if key:
                 page.session_state[key] = True
         assert not page.run().exception, slug
+
+
+def test_f01_five_hundred_tokens_have_their_overview():
+    page = opened("attention", prompt=" the" * 500)
+    assert not page.exception and not page.warning
+    assert any("largest weight among" in element.proto.body for element in page.get("html"))
 
 
 def test_next_token_appends_what_was_drawn_and_another_may_be_taken():

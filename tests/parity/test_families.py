@@ -50,7 +50,7 @@ def test_streams_are_the_hidden_states(run, theirs):
     assert close(normed, theirs.hidden_states[-1][0])
 
 
-def test_attention_equals_eager(run, theirs):
+def test_c14_attention_equals_eager(run, theirs):
     for layer, weights in enumerate(theirs.attentions):
         assert torch.allclose(run.layer_attention(layer), weights[0], atol=1e-5)
         assert torch.allclose(run.attention(layer, 3), weights[0, 3], atol=1e-5)

@@ -6,10 +6,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import MinPLogitsWarper, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers import (
+    MinPLogitsWarper,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from model import SettingRefused, Settings, draw, draw_at, nucleus_size, sampling_stages, uniforms
-from model.sampling import ROUNDING, uniform_at
+from model.sampling import ROUNDING, penalised, uniform_at
 
 #: How far a token's cumulative probability may lie from top-p, or its ratio from min-p, for
 #: float64 here and float32 in transformers to disagree on it: rounding of sums over a vocabulary.
@@ -68,6 +74,7 @@ def test_b08_top_p_of_one_removes_nothing(off):
         {"temperature": -1.0},
         {"temperature": math.nan},
         {"temperature": math.inf},
+        {"repetition_penalty": 0.0},
     ],
 )
 def test_b08_b10_settings_out_of_range_are_refused_with_a_sentence(wrong):
@@ -95,6 +102,16 @@ def test_b14_top_p_sees_what_top_k_left_renormalised():
     stages = sampling_stages(of([0.4, 0.3, 0.2, 0.1]), Settings(top_k=2, top_p=0.5))
     assert stages.candidates == 1
     assert float(stages.stages[1].probabilities[0]) == pytest.approx(0.571, abs=1e-3)
+
+
+@pytest.mark.parametrize(("case", "seen"), [("B16", [0, 1]), ("B17", [0, 1, 0, 0])])
+def test_the_repetition_penalty_acts_once_for_each_token(case, seen):
+    logits = torch.tensor([2.0, -2.0, 1.0])
+    ours = penalised(logits, seen, 1.5)
+    assert ours.tolist() == pytest.approx([1.3333, -3.0, 1.0], abs=1e-4), case
+    theirs = RepetitionPenaltyLogitsProcessor(1.5)(torch.tensor([seen]), logits[None].clone())[0]
+    assert torch.equal(ours, theirs)
+    assert penalised(logits, seen, 1.0) is logits
 
 
 def test_b20_the_draw_disturbs_no_other_generator_and_repeats():

@@ -89,7 +89,7 @@ def test_d10_more_than_the_models_context_is_refused(default_model):
         model.trace(default_model, [5] * 8193)
 
 
-def test_f02_a_map_has_a_row_for_every_position(default_model, capital):
+def test_c04_f02_a_map_has_a_row_for_every_position(default_model, capital):
     written = [step.draw.id for step in model.generate(default_model, "The capital of France is", max_tokens=4)]
     run = model.trace(default_model, [*capital.tokens.ids, *written])
     assert run.attention(3, 3).shape == (9, 9)
@@ -101,7 +101,7 @@ def test_f04_the_prediction_at_a_position_is_for_the_next(default_model, capital
     assert [default_model.vocabulary.bytes_of(id).decode() for id in best] == ["-", " of", " the", " is", " Paris"]
 
 
-def test_memory_grows_with_tokens_and_not_their_square(default_model):
+def test_c10_memory_grows_with_tokens_and_not_their_square(default_model):
     """Bytes a token, the logits of the last position aside: the same at 16 and at 128 tokens."""
 
     def per_token(n: int) -> float:
