@@ -126,7 +126,9 @@ def _unpack(listed: Listed, gguf: Path, folder: Path, progress: Progress) -> Non
     progress(0.05, "Loading the libraries")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from transformers.utils import logging as transformers_logging
 
+    transformers_logging.disable_progress_bar()  # it would write over ours
     where = {"gguf_file": gguf.name, "local_files_only": True}
     try:
         progress(0.25, "Reading the tokenizer")

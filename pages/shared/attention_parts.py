@@ -165,10 +165,10 @@ def row_figure(lesson: Lesson, look: HeadView) -> None:
 def row_sentence(lesson: Lesson, look: HeadView) -> None:
     """The row read aloud."""
     first, *others = look.strongest
-    text = "In layer {layer}, head {head}, {query} looks most at {first} (position {place}), with {share:.0%} of it"
+    text = "In layer {layer}, head {head}, {query} looks most at {first} (position {place}): {share:.0%} of its weight"
     values = {"first": lesson.labels[first], "place": first, "share": float(look.row[first])}
     if others:
-        text += ", then at {second} with {next_share:.0%}"
+        text += ", then at {second}: {next_share:.0%}"
         values |= {"second": lesson.labels[others[0]], "next_share": float(look.row[others[0]])}
     prose.read_aloud(text + ".", layer=look.layer, head=look.head, query=lesson.labels[look.query], **values)
 

@@ -17,7 +17,7 @@ TOPICS: dict[str, Topic] = {
     "trace": tracing.rows,
     "generate": writing.rows,
     "overview": overview.rows,
-    "script": head_change.rows_of_server,
+    "script": head_change.rows_of_script,
 }
 IN_BROWSER: dict[str, Topic] = {
     "start": start.rows,

@@ -33,7 +33,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield report.single("  sent to the browser", weight, BYTES, report.size)
         return
     view = _bertviz(run)
-    pairs = alternated(lambda: attention_overview(run), view, bench.turns(4))
+    pairs = alternated(lambda: attention_overview(run), view, bench.turns(3))
     row = report.compared(f"{what} / bertviz's view", pairs)
     yield replace(row, goal=f"≤ {report.seconds(SECONDS)}", met=pairs.ours.median <= SECONDS)
     theirs = len(view().data.encode())

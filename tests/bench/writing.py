@@ -39,7 +39,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             max_new_tokens=WRITTEN,
         )
 
-    pairs = alternated(ours, theirs, bench.turns(12), patience=45)
+    pairs = alternated(ours, theirs, bench.turns(9))
     yield report.compared(f"a token, {WRITTEN} written with records / generate", pairs, GOAL, per=WRITTEN)
 
 
