@@ -12,7 +12,7 @@ from tests.bench.measure import Spread, repeated
 from tests.bench.report import Row
 
 GOAL, SERVER_GOAL = 0.25, 0.15
-RUNS, CHANGES, WARM_UP = 15, 20, 2
+RUNS, CHANGES, WARM_UP = 15, 14, 2
 HEAD = 4
 
 # Presses an arrow key on the grid of heads, and waits until the title names the new head and the

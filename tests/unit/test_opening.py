@@ -53,6 +53,23 @@ def test_e10_a_folder_opens(saved):
     assert lm.key == "folder-tiny-llama"
 
 
+def test_e10_a_model_in_the_hubs_cache_opens_without_the_hub(tmp_path, monkeypatch):
+    """The cache's own layout, with a tiny GPT-2 in the place of the real one."""
+    home = tmp_path / "models--openai-community--gpt2"
+    snapshot = home / "snapshots" / "0123456789abcdef"
+    (home / "refs").mkdir(parents=True)
+    (home / "refs" / "main").write_text("0123456789abcdef")
+    tiny.plain("gpt2").save_pretrained(snapshot)
+    tiny.tokenizer().save_pretrained(snapshot)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for name in ("gpt2", "openai-community/gpt2"):
+        lm = model.open_model(name)
+        assert lm.key == "gpt2" and lm.architecture.position_encoding == "learned"
+    (snapshot / "model.safetensors").unlink()
+    with pytest.raises(model.ModelUnavailable, match="not on this machine"):
+        model.open_model("gpt2")
+
+
 def test_e10_a_model_that_is_not_on_the_machine_says_where_it_was_looked_for():
     with pytest.raises(model.ModelUnavailable, match="openai-community/gpt2 was looked for in .*hub"):
         model.open_model("openai-community/gpt2")
