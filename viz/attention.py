@@ -143,8 +143,8 @@ def attention_lines(
         )
     own = [(query, k) for k in range(n) if not np.isnan(weights[query, k]) and not (hide_first and k == 0)]
     _add_lines(figure, weights, own, theme, "attention", 1.0)
-    for x, anchor, colour in ((0, "right", "key"), (1, "left", "query")):
-        _add_names(figure, labels, x, anchor, theme, colour, query if x else None)
+    keys, queries = _names(labels, 0, "right", theme, "key"), _names(labels, 1, "left", theme, "query", query)
+    figure.update_layout(annotations=keys + queries)  # all at once: plotly copies those it has for each that is added
     figure = styled(figure, theme, int(min(900, max(220, 26 * n + 60))))
     figure.update_xaxes(visible=False, range=[-0.6, 1.6])
     figure.update_yaxes(visible=False, range=[n - 0.4, -1.2])
@@ -166,13 +166,14 @@ def _add_lines(figure, weights, pairs, theme, role, opacity) -> None:
             figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, opacity=shade, hoverinfo="skip"))
 
 
-def _add_names(figure, labels, x, anchor, theme, colour, selected) -> None:
-    head = {"x": x, "y": -0.9, "xanchor": anchor, "showarrow": False}
-    figure.add_annotation(**head, text="looked at (K)" if x == 0 else "looks (Q)", font={"color": theme.colour(colour)})
-    for place, label in enumerate(labels):
-        name = escaped(shortened(label, 18))
-        text = f"<b>{name}</b>" if place == selected else name
-        figure.add_annotation(x=x, y=place, xanchor=anchor, showarrow=False, text=text)
+def _names(labels, x, anchor, theme, colour, selected=None) -> list[dict]:
+    """A column of names with its heading, as plotly's annotations."""
+    side = {"x": x, "xanchor": anchor, "showarrow": False}
+    heading = "looked at (K)" if x == 0 else "looks (Q)"
+    names = [escaped(shortened(label, 18)) for label in labels]
+    return [side | {"y": -0.9, "text": heading, "font": {"color": theme.colour(colour)}}] + [
+        side | {"y": place, "text": f"<b>{name}</b>" if place == selected else name} for place, name in enumerate(names)
+    ]
 
 
 def map_table(values: np.ndarray, labels: Sequence[str]) -> pd.DataFrame:

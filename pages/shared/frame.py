@@ -122,8 +122,13 @@ class Lesson:
 
     @property
     def selected(self) -> int:
-        """Position of the selected token."""
-        return self.view.position
+        """Position of the selected token.
+
+        Clamped at every reading: a session that reconnects may start a run while an earlier one
+        still ends, and both work on the same view.
+        """
+        last = len(self.tokens) - 1
+        return last if self.view.position < 0 else min(self.view.position, last)
 
 
 def open_page(slug: str) -> Lesson:

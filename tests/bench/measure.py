@@ -2,10 +2,10 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-#: Repeats that are made even if they take longer than was meant.
+#: Turns that are made even if they take longer than was meant.
 FEWEST = 3
 
 
@@ -54,23 +54,28 @@ def seconds_of(work: Callable[[], object]) -> float:
     return elapsed
 
 
-def repeated(work: Callable[[], object], repeats: int) -> Spread:
-    """``work`` timed ``repeats`` times, after one turn that is not counted."""
+def turns(count: int, patience: float = 25.0) -> Iterator[int]:
+    """``count`` turns, fewer on a machine under load: no further one is begun after ``patience`` seconds."""
+    start = time.perf_counter()
+    for turn in range(count):
+        if turn >= FEWEST and time.perf_counter() - start > patience:
+            return
+        yield turn
+
+
+def repeated(work: Callable[[], object], count: int) -> Spread:
+    """``work`` timed ``count`` times, after one turn that is not counted."""
     work()
-    return Spread(tuple(seconds_of(work) for _ in range(repeats)))
+    return Spread(tuple(seconds_of(work) for _ in turns(count)))
 
 
-def alternated(ours: Callable[[], object], theirs: Callable[[], object], turns: int, patience: float = 30.0) -> Pairs:
-    """Both timed in turn, ours, theirs, ours, theirs …, after a turn of each that is not counted.
-
-    Args:
-        turns: how many times each.
-        patience: seconds after which no further turn is begun, for a machine under load.
-    """
+def alternated(ours: Callable[[], object], theirs: Callable[[], object], count: int) -> Pairs:
+    """Both timed in turn, ours, theirs, ours, theirs …, after a turn of each that is not counted."""
     ours()
     theirs()
-    times: list[tuple[float, float]] = []
-    start = time.perf_counter()
-    while len(times) < turns and (len(times) < FEWEST or time.perf_counter() - start < patience):
-        times.append((seconds_of(ours), seconds_of(theirs)))
+    return pairs((seconds_of(ours), seconds_of(theirs)) for _ in turns(count))
+
+
+def pairs(times: Iterable[tuple[float, float]]) -> Pairs:
+    """Times of turns, each ours and theirs."""
     return Pairs(*(Spread(values) for values in zip(*times, strict=True)))
