@@ -13,6 +13,10 @@ from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, toke
 CLICKABLE = 64
 #: Beyond this many tokens, lines are drawn for the selected query alone.
 ALL_LINES = 24
+#: Beyond this many tokens, names are too close to be read, and those without a line are left out.
+MOST_NAMES = 48
+#: Smaller weights have no line.
+THINNEST = 0.02
 
 
 def attention_map(
@@ -133,10 +137,15 @@ def attention_lines(
         weights: (queries, keys), NaN where masked.
         query: the selected one, drawn in colour; the others are drawn behind it, in grey.
         hide_first: leave out lines to the first key.
+
+    Of a long text only the selected query and the keys that its lines lead to are named.
     """
+    every_query = len(labels) <= ALL_LINES
+    if len(labels) > MOST_NAMES:
+        weights, labels, query = _joined_by_lines(weights, labels, query)
     n = len(labels)
     figure = go.Figure()
-    if n <= ALL_LINES:
+    if every_query:
         others = [(q, k) for q in range(n) for k in range(q + 1) if q != query]
         _add_lines(
             figure, weights, [pair for pair in others if not (hide_first and pair[1] == 0)], theme, "muted", 0.35
@@ -151,9 +160,16 @@ def attention_lines(
     return figure
 
 
+def _joined_by_lines(weights: np.ndarray, labels: Sequence[str], query: int) -> tuple[np.ndarray, list[str], int]:
+    """The selected query and the keys it looks at, with their positions written before their names."""
+    keys = np.flatnonzero(np.nan_to_num(weights[query]) >= THINNEST)
+    kept = sorted({*keys.tolist(), query})
+    return weights[np.ix_(kept, kept)], [f"{place} {labels[place]}" for place in kept], kept.index(query)
+
+
 def _add_lines(figure, weights, pairs, theme, role, opacity) -> None:
     # plotly draws one width a trace, so lines are put into a few classes of width.
-    for low, high in ((0.02, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.01)):
+    for low, high in ((THINNEST, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.01)):
         x: list[float | None] = []
         y: list[float | None] = []
         for q, k in pairs:

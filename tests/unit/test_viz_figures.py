@@ -61,6 +61,15 @@ def test_lines_join_each_query_with_the_keys_it_looks_at():
     assert not any(trace.y[i] == 0 for trace in without.data for i in range(0, len(trace.y), 3))
 
 
+def test_lines_of_a_long_text_name_only_what_they_join():
+    n = 100
+    weights = np.where(np.tri(n, dtype=bool), 0.001, NAN)
+    weights[90, [3, 50]] = 0.5, 0.4
+    figure = attention.attention_lines(weights, [f"w{place}" for place in range(n)], query=90)
+    names = [note.text for note in figure.layout.annotations]
+    assert names[1:4] == ["3 w3", "50 w50", "90 w90"] and names[-1] == "<b>90 w90</b>"
+
+
 def test_tables_hold_what_the_figures_draw():
     table = attention.map_table(WEIGHTS, LABELS)
     assert table.shape == (4, 5) and table.iloc[2, 3] == 0.3 and np.isnan(table.iloc[0, 2])
