@@ -49,7 +49,9 @@ def rows_of_script(bench: Bench) -> Iterator[Row]:
         view.head = (view.head + 1) % bench.lm.architecture.query_heads
         page.run()
 
-    yield report.single("another head: the page's whole script", repeated(change, bench.turns(RUNS)), SERVER_GOAL)
+    yield from report.repeated(
+        "another head: the page's whole script", repeated(change, bench.turns(RUNS)), SERVER_GOAL
+    )
 
 
 def rows(bench: Bench) -> Iterator[Row]:

@@ -4,9 +4,25 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 #: Turns that are made even if they take longer than was meant.
 FEWEST = 3
+
+Clock = Literal["wall", "processor"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one piece of work took, in seconds.
+
+    Attributes:
+        wall: from its beginning to its end, waiting for a core included.
+        processor: on all cores of this process together. Other people's load hardly changes it.
+    """
+
+    wall: float
+    processor: float
 
 
 @dataclass(frozen=True)
@@ -30,28 +46,34 @@ class Spread:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two things timed turn by turn, in seconds.
+    """Two things timed turn by turn; the same place in both is the same turn."""
 
-    Attributes:
-        ratio: ours divided by theirs of the same turn. The two are neighbours in time, so that
-            somebody else's load meets both and mostly cancels.
-    """
+    ours: tuple[Taken, ...]
+    theirs: tuple[Taken, ...]
 
-    ours: Spread
-    theirs: Spread
-
-    @property
-    def ratio(self) -> Spread:
-        return Spread(tuple(a / b for a, b in zip(self.ours.values, self.theirs.values, strict=True)))
+    def ratio(self, clock: Clock = "wall") -> Spread:
+        """Ours divided by theirs, turn by turn: neighbours in time, whom somebody else's load meets alike."""
+        return Spread(tuple(getattr(a, clock) / getattr(b, clock) for a, b in zip(self.ours, self.theirs, strict=True)))
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    """How long ``work`` takes; what it returns is dropped after the clock has stopped."""
-    start = time.perf_counter()
+def spread_of(times: Iterable[Taken], clock: Clock = "wall", per: int = 1) -> Spread:
+    """The times by one clock, each divided by ``per``."""
+    return Spread(tuple(getattr(each, clock) / per for each in times))
+
+
+def taken(work: Callable[[], object]) -> Taken:
+    """How long ``work`` takes; what it returns is dropped after the clocks have stopped."""
+    wall, processor = time.perf_counter(), time.process_time()
     result = work()
-    elapsed = time.perf_counter() - start
+    times = Taken(time.perf_counter() - wall, time.process_time() - processor)
     del result
-    return elapsed
+    return times
+
+
+def total(times: Iterable[Taken]) -> Taken:
+    """Several pieces of work as one."""
+    times = list(times)
+    return Taken(sum(each.wall for each in times), sum(each.processor for each in times))
 
 
 def turns(count: int, patience: float = 25.0) -> Iterator[int]:
@@ -63,19 +85,14 @@ def turns(count: int, patience: float = 25.0) -> Iterator[int]:
         yield turn
 
 
-def repeated(work: Callable[[], object], count: int) -> Spread:
+def repeated(work: Callable[[], object], count: int) -> tuple[Taken, ...]:
     """``work`` timed ``count`` times, after one turn that is not counted."""
     work()
-    return Spread(tuple(seconds_of(work) for _ in turns(count)))
+    return tuple(taken(work) for _ in turns(count))
 
 
 def alternated(ours: Callable[[], object], theirs: Callable[[], object], count: int) -> Pairs:
     """Both timed in turn, ours, theirs, ours, theirs …, after a turn of each that is not counted."""
     ours()
     theirs()
-    return pairs((seconds_of(ours), seconds_of(theirs)) for _ in turns(count))
-
-
-def pairs(times: Iterable[tuple[float, float]]) -> Pairs:
-    """Times of turns, each ours and theirs."""
-    return Pairs(*(Spread(values) for values in zip(*times, strict=True)))
+    return Pairs(*zip(*((taken(ours), taken(theirs)) for _ in turns(count)), strict=True))

@@ -10,12 +10,13 @@ import model
 from model.overview import Overview, attention_overview
 from tests.bench import report
 from tests.bench.bench import Bench
-from tests.bench.measure import Spread, alternated, repeated
+from tests.bench.measure import Spread, alternated, repeated, spread_of
 from tests.bench.report import Row
 from viz import heads
 
 TOKENS = 128
 SECONDS, BYTES = 0.5, 1e6
+RUNS, RUNS_BESIDE = 10, 3
 
 
 def rows(bench: Bench) -> Iterator[Row]:
@@ -25,19 +26,22 @@ def rows(bench: Bench) -> Iterator[Row]:
     and its time is that of making its page.
     """
     run = model.trace(bench.lm, bench.ids(TOKENS))
-    what = f"all {run.model.architecture.layers * run.model.architecture.query_heads} heads of {TOKENS} tokens"
-    weight = Spread((bytes_sent(attention_overview(run)),))
+    shape = run.model.architecture
+    what = f"all {shape.layers * shape.query_heads} heads of {TOKENS} tokens"
+    weight = report.single("  sent to the browser", Spread((bytes_sent(attention_overview(run)),)), BYTES, report.size)
     if find_spec("bertviz") is None:
-        times = repeated(lambda: attention_overview(run), bench.turns(10))
-        yield report.single(what, times, SECONDS, beside="bertviz is not installed")
-        yield report.single("  sent to the browser", weight, BYTES, report.size)
+        yield from report.repeated(what, repeated(lambda: attention_overview(run), bench.turns(RUNS)), SECONDS)
+        yield replace(weight, beside="bertviz is not installed")
         return
     view = _bertviz(run)
-    pairs = alternated(lambda: attention_overview(run), view, bench.turns(3))
-    row = report.compared(f"{what} / bertviz's view", pairs)
-    yield replace(row, goal=f"≤ {report.seconds(SECONDS)}", met=pairs.ours.median <= SECONDS)
-    theirs = len(view().data.encode())
-    yield report.single("  sent to the browser", weight, BYTES, report.size, beside=report.size(theirs))
+    pairs = alternated(lambda: attention_overview(run), view, bench.turns(RUNS_BESIDE))
+    ours, theirs = spread_of(pairs.ours), spread_of(pairs.theirs)
+    yield replace(
+        report.single(f"{what} / bertviz's page of them", ours, SECONDS),
+        beside=report.spread(theirs),
+        ratio=report.spread(pairs.ratio(), report.factor),
+    )
+    yield replace(weight, beside=report.size(len(view().data.encode())))
 
 
 def _bertviz(run: model.Trace) -> Callable[[], object]:

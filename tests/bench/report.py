@@ -2,11 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from tests.bench.measure import Pairs, Spread
+from tests.bench.measure import Pairs, Spread, Taken, spread_of
 
 HEADINGS = ("What", "Ours", "Beside it", "Ratio", "Goal", "Met")
 
@@ -22,7 +22,7 @@ class Row:
         ratio: ours divided by that.
         goal: what was aimed at.
         met: whether it was reached; None where there is no goal.
-        noise: how many times slower the slowest turn of the yardstick was than its fastest.
+        noise: how many times longer the slowest turn of the same work took than the fastest.
     """
 
     what: str
@@ -40,18 +40,19 @@ class Row:
 def seconds(value: float) -> str:
     """A time with three digits that tell: 1.25 ms, 87.0 ms, 3.42 s."""
     value, unit = (value, "s") if value >= 1 else (value * 1000, "ms")
-    return f"{value:.{max(0, 2 - max(0, len(str(int(value))) - 1))}f} {unit}"
+    return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
 
 
 def size(value: float) -> str:
     """Bytes, in powers of ten."""
-    for factor, unit in ((1e6, "MB"), (1e3, "kB")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}" if value < 999.5 * factor else f"{value / factor:,.0f} {unit}"
-    return f"{value:.0f} B"
+    if value < 1e3:
+        return f"{value:.0f} B"
+    value, unit = (value / 1e6, "MB") if value >= 1e6 else (value / 1e3, "kB")
+    return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
 
 
-def plain(value: float) -> str:
+def factor(value: float) -> str:
+    """A ratio."""
     return f"{value:.2f}"
 
 
@@ -65,31 +66,33 @@ def spread(values: Spread, shown: Callable[[float], str] = seconds) -> str:
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-def compared(what: str, pairs: Pairs, goal: float | None = None, per: int = 1) -> Row:
-    """Two things timed turn by turn.
+def single(what: str, values: Spread, goal: float | None = None, shown: Callable[[float], str] = seconds) -> Row:
+    """One number; the goal is for its median."""
+    if goal is None:
+        return Row(what, spread(values, shown))
+    return Row(what, spread(values, shown), goal=f"≤ {shown(goal)}", met=values.median <= goal)
+
+
+def repeated(what: str, times: Sequence[Taken], goal: float) -> Iterator[Row]:
+    """One thing timed again and again, by both clocks."""
+    yield single(what, spread_of(times), goal)
+    yield single("  in processor time", spread_of(times, "processor"))
+
+
+def compared(what: str, pairs: Pairs, goal: float, per: int = 1) -> Iterator[Row]:
+    """Two things timed turn by turn, by both clocks.
 
     Args:
-        goal: the ratio aimed at, at most.
+        goal: the ratio aimed at, at most, by the clock on the wall.
         per: what the times are divided by: the tokens of one turn.
     """
-    ours, theirs = (Spread(tuple(v / per for v in times.values)) for times in (pairs.ours, pairs.theirs))
-    return Row(
-        what,
-        spread(ours),
-        spread(theirs),
-        spread(pairs.ratio, plain),
-        "" if goal is None else f"ratio ≤ {goal:.2f}",
-        None if goal is None else pairs.ratio.median <= goal,
-        noise=theirs.high / theirs.low,
-    )
-
-
-def single(
-    what: str, values: Spread, goal: float | None = None, shown: Callable[[float], str] = seconds, beside: str = ""
-) -> Row:
-    """One thing measured by itself; the goal is for its median."""
-    met = None if goal is None else values.median <= goal
-    return Row(what, spread(values, shown), beside, goal="" if goal is None else f"≤ {shown(goal)}", met=met)
+    for name, clock in ((what, "wall"), ("  in processor time", "processor")):
+        ours, theirs = spread_of(pairs.ours, clock, per), spread_of(pairs.theirs, clock, per)
+        row = Row(name, spread(ours), spread(theirs), spread(pairs.ratio(clock), factor))
+        if clock == "wall":
+            met = pairs.ratio().median <= goal
+            row = replace(row, goal=f"ratio ≤ {factor(goal)}", met=met, noise=theirs.high / theirs.low)
+        yield row
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -120,8 +123,10 @@ def load() -> str:
 
 def caution(rows: Sequence[Row]) -> str:
     """How far the times of this run may be trusted."""
-    worst = max((row.noise for row in rows), default=1.0)
     text = "Each number is a median, with the least and the most in brackets. The machine is noisy: judge by ratios"
+    worst = max((row.noise for row in rows), default=1.0)
     if worst == 1.0:
         return f"{text}, and repeat."
-    return f"{text}. In this run the same plain work took up to {worst:.1f} times as long at one time as at another."
+    return (
+        f"{text}. In this run the same plain work took up to {factor(worst)} times as long at one time as at another."
+    )

@@ -18,7 +18,7 @@ LENGTHS = {16: 30, 64: 20, 256: 10, 1024: 5}
 def rows(bench: Bench) -> Iterator[Row]:
     for count, turns in LENGTHS.items():
         ids = bench.ids(count)
-        yield report.compared(f"trace of {count:,} tokens / plain forward pass", _timed(bench, ids, turns), GOAL)
+        yield from report.compared(f"trace of {count:,} tokens / plain forward pass", _timed(bench, ids, turns), GOAL)
         yield Row("  kept in memory, a token", report.size(model.trace(bench.lm, ids).nbytes / count))
 
 

@@ -10,7 +10,7 @@ from transformers.generation.streamers import BaseStreamer
 import model
 from tests.bench import report
 from tests.bench.bench import Bench
-from tests.bench.measure import pairs, seconds_of, turns
+from tests.bench.measure import Pairs, Taken, taken, total, turns
 from tests.bench.report import Row
 
 GOAL = 1.10
@@ -27,9 +27,10 @@ def rows(bench: Bench) -> Iterator[Row]:
     """
     ids = bench.ids(PROMPT)
     settings = _settings_that_write_on(bench, ids)
-    _seconds_of_texts(bench, ids, settings)  # not counted
-    times = pairs(_seconds_of_texts(bench, ids, settings) for _ in turns(bench.turns(TEXTS)))
-    yield report.compared(f"a token of {WRITTEN}, written with records / generate", times, GOAL, per=WRITTEN)
+    _texts_by_turns(bench, ids, settings)  # not counted
+    texts = [_texts_by_turns(bench, ids, settings) for _ in turns(bench.turns(TEXTS))]
+    pairs = Pairs(*zip(*texts, strict=True))
+    yield from report.compared(f"a token of {WRITTEN}, written with records / generate", pairs, GOAL, per=WRITTEN)
 
 
 def _settings_that_write_on(bench: Bench, ids: list[int]) -> model.Settings:
@@ -40,14 +41,14 @@ def _settings_that_write_on(bench: Bench, ids: list[int]) -> model.Settings:
             return settings
 
 
-def _seconds_of_texts(bench: Bench, ids: list[int], settings: model.Settings) -> tuple[float, float]:
-    """How long one text took of ours and one of theirs, written a token in turn."""
+def _texts_by_turns(bench: Bench, ids: list[int], settings: model.Settings) -> tuple[Taken, Taken]:
+    """One text of ours and one of theirs, written in turn, a token at a time."""
     ours = model.generate(bench.lm, ids, settings, max_tokens=WRITTEN)
     theirs = _generate_by_steps(bench, ids)
-    steps = [(seconds_of(lambda: next(ours)), seconds_of(lambda: next(theirs))) for _ in range(WRITTEN)]
+    steps = [(taken(lambda: next(ours)), taken(lambda: next(theirs))) for _ in range(WRITTEN)]
     for _ in theirs:
         pass  # to where generate returns
-    return sum(step[0] for step in steps), sum(step[1] for step in steps)
+    return total(step[0] for step in steps), total(step[1] for step in steps)
 
 
 class _Pause(BaseStreamer):

@@ -23,7 +23,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 
 def pytest_collection_modifyitems(items):
