@@ -76,7 +76,7 @@ def total(times: Iterable[Taken]) -> Taken:
     return Taken(sum(each.wall for each in times), sum(each.processor for each in times))
 
 
-def turns(count: int, patience: float = 25.0) -> Iterator[int]:
+def turns(count: int, patience: float = 15.0) -> Iterator[int]:
     """``count`` turns, fewer on a machine under load: no further one is begun after ``patience`` seconds."""
     start = time.perf_counter()
     for turn in range(count):

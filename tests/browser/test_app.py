@@ -77,9 +77,9 @@ def test_text_is_shown_as_it_is(slug, visit, server):
 
 def test_two_visitors_with_other_texts_and_models_never_see_each_others_data(visit, server):
     """G01: two browsers, one server; each works on while the other does."""
-    one = visit(f"{server}/attention?prompt={quote('The cat sat')}")
+    one = visit(f"{server}/attention?prompt={quote('Seven grey elephants')}")
     two = visit(f"{server}/attention?model=folder-tiny&prompt={quote('the river the river the city')}")
-    expect(chips(one)).to_have_count(3)
+    expect(chips(one)).not_to_have_count(0)
     expect(chips(two)).not_to_have_count(0)
     for _ in range(2):
         for page in (one, two):
@@ -87,10 +87,10 @@ def test_two_visitors_with_other_texts_and_models_never_see_each_others_data(vis
         for page in (one, two):
             settled(page)
     expect(one.get_by_test_id("stSidebar").get_by_text("134,515,008 parameters")).to_be_visible()
-    assert "".join(chips(one).locator(".text").all_inner_texts()) == "The␣cat␣sat"
+    assert "".join(chips(one).locator(".text").all_inner_texts()) == "Seven␣grey␣elephants"
     assert "".join(chips(two).locator(".text").all_inner_texts()).replace("␣", " ") == ("the river the river the city")
     assert "river" not in one.get_by_test_id("stMain").inner_text()
-    assert "cat" not in two.get_by_test_id("stMain").inner_text().replace("Who is 'it'?", "")
+    assert "elephants" not in two.get_by_test_id("stMain").inner_text()
     expect(two.get_by_text("learned positions")).to_be_visible()
 
 
