@@ -4,6 +4,7 @@
 services given here.
 """
 
+import asyncio
 import threading
 from contextlib import asynccontextmanager, suppress
 
@@ -16,13 +17,19 @@ from starlette.middleware import Middleware
 _BASE = b"<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin };</script>"
 
 
+#: Set when the libraries are imported.
+ready = asyncio.Event()
+
+
 class BaseUrl:
-    """Puts the server's address into the page's head."""
+    """Puts the server's address into the page's head, and lets sessions begin when all is ready."""
 
     def __init__(self, app):
         self.app = app
 
     async def __call__(self, scope, receive, send):
+        if scope["type"] == "websocket":
+            await ready.wait()
         if scope["type"] != "http" or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
             await self.app(scope, receive, send)
             return
@@ -55,15 +62,19 @@ def _with_base(start: dict, body: dict) -> dict:
 
 @asynccontextmanager
 async def warm(app):
-    """Import the libraries, then open the default model while the browser is still starting.
+    """Import the libraries and open the default model while the browser loads the page's files.
 
-    The imports come first and alone: a visitor's thread that imported them at the same time
-    would meet modules half made.
+    No session begins before the imports are done: a visitor's thread that imported the same
+    modules at the same time would meet them half made.
     """
-    from model import DEFAULT_KEY, ExplainerError
-    from pages.shared.store import opened_model
+    loop = asyncio.get_running_loop()
 
     def opened():
+        try:
+            from model import DEFAULT_KEY, ExplainerError
+            from pages.shared.store import opened_model
+        finally:
+            loop.call_soon_threadsafe(ready.set)
         with suppress(ExplainerError):  # the page says what is wrong, and to whom it concerns
             _ = opened_model(DEFAULT_KEY).vocabulary.labels  # worked out once, about 0.3 s
 
