@@ -164,7 +164,9 @@ def extended(tokens: Tokens, vocabulary: Vocabulary, ids: Sequence[int]) -> Toke
     data = [b"" if vocabulary.is_control(id) else vocabulary.bytes_of(id) for id in ids]
     text, spans = _spelled(data)
     offset = len(tokens.text)
-    placed = [*((t.start, t.end) for t in tokens), *((offset + start, offset + end) for start, end in spans)]
+    placed = [(t.start, t.end) for t in tokens]
+    # A control token stands for no text, so it has no place in it.
+    placed += [(offset + start, offset + end) if piece else (None, None) for piece, (start, end) in zip(data, spans)]
     items = _described(vocabulary, [*tokens.ids, *ids], tokens.text + text, placed)
     return Tokens(tokens.text + text, items, tokens.notes, tokens.lost)
 

@@ -24,6 +24,7 @@ prose.say(
 @st.fragment
 def heads() -> None:
     """From the overview to one head, one row, one pair. A fragment: the strip above stays still."""
+    lesson.redraw_if_moved()
     aside = st.session_state.get("sink_aside", False)
     overview = shared_overview(run)
     all_heads(overview, aside)
@@ -104,7 +105,7 @@ from model.head_view import HeadView
 from viz.attention import attention_map
 
 lm = model.open_model({view.model!r})
-run = model.trace(lm, {view.prompt!r})
+run = {lesson.trace_call}
 look = HeadView(run, layer={view.layer}, head={view.head}, query={lesson.selected})
 attention_map(look.weights, run.tokens.labels, kind="weights", query=look.query).show()"""
 )

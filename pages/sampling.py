@@ -26,6 +26,7 @@ def take_settings(wanted: dict) -> None:
 @st.fragment
 def choice_of_a_token() -> None:
     """The strip and what stands beside it. No control here runs the model."""
+    lesson.redraw_if_moved()
     choice = lesson.choice(lesson.selected)
     draw_strip(
         choice.logits.cpu().numpy(),
@@ -61,7 +62,7 @@ anatomy.try_presets(
         ("Greedy", "Temperature 0: the likeliest token, always.", {"t": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}),
         (
             "Hot",
-            "Temperature 1.6: the same pin falls into the tail.",
+            "Temperature 1.6: the strip stretches, and the same pin may fall far down.",
             {"t": 1.6, "top_k": 0, "top_p": 1.0, "min_p": 0.0},
         ),
         ("Hot, but cut", "The tail is cut with top-p 0.9.", {"t": 1.6, "top_k": 0, "top_p": 0.9, "min_p": 0.0}),
@@ -75,11 +76,14 @@ anatomy.limit(
 )
 anatomy.code(
     f"""import model
+from model.sampling import penalised
 
 lm = model.open_model({view.model!r})
-run = model.trace(lm, {view.prompt!r})
+run = {lesson.trace_call}
 settings = model.{view.settings!r}
-stages = model.sampling_stages(run.logits({lesson.selected}), settings)
+seen = run.tokens.ids[: {lesson.selected + 1}]
+logits = penalised(run.logits({lesson.selected}), seen, settings.repetition_penalty)
+stages = model.sampling_stages(logits, settings)
 for stage in stages.stages:
     print(stage.name, stage.candidates, round(stage.remaining, 4))
 print(model.draw(stages))"""

@@ -41,14 +41,17 @@ def attention_map(
     n = len(labels)
     figure = go.Figure(_heat(values, labels, kind, most, theme))
     if n <= CLICKABLE:
-        figure.add_trace(_targets(values))
+        figure.add_trace(_targets(values, labels))
     figure.add_shape(_row_mark(query, n, theme))
     if key is not None:
         figure.add_shape(_cell_mark(query, key, theme))
     side = int(min(640, max(320, 40 * n + 120)))
-    figure = styled(figure, theme, side, clickmode="event+select")
-    figure.update_xaxes(**token_axis(labels, "key: the token looked at"), side="top", tickangle=-45 if n > 6 else 0)
-    vertical = token_axis(labels, "query: the token that looks")
+    # Wherever a cell is hit, its mark is the nearest: no distance is too far.
+    figure = styled(figure, theme, side, clickmode="event+select", hoverdistance=-1)
+    figure.update_xaxes(
+        **token_axis(labels, "key: the token looked at", most=24), side="top", tickangle=-45 if n > 6 else 0
+    )
+    vertical = token_axis(labels, "query: the token that looks", most=24)
     figure.update_yaxes(**{**vertical, "range": vertical["range"][::-1]})
     return figure
 
@@ -61,29 +64,31 @@ def _heat(values, labels, kind, most, theme) -> go.Heatmap:
         bound = float(np.nanmax(np.abs(values))) or 1.0
         limits = {"zmin": -bound, "zmax": bound, "colorscale": palette.diverging(theme.name)}
         bar = colour_bar("attention score", theme)
-    names = [escaped(label) for label in labels]
+    clickable = len(labels) <= CLICKABLE
     return go.Heatmap(
         z=values.astype(np.float32),
-        xgap=1,
-        ygap=1,
+        xgap=1 if clickable else 0,
+        ygap=1 if clickable else 0,
         colorbar=bar,
         hoverongaps=False,
-        customdata=np.array([[f"{q} looks at {k}" for k in names] for q in names]) if len(names) <= CLICKABLE else None,
-        hovertemplate=("%{customdata}<br>" if len(names) <= CLICKABLE else "query %{y}, key %{x}<br>")
-        + "%{z:.4f}<extra></extra>",
+        hoverinfo="skip" if clickable else None,
+        hovertemplate=None if clickable else "query %{y}, key %{x}<br>%{z:.4f}<extra></extra>",
         **limits,
     )
 
 
-def _targets(values: np.ndarray) -> go.Scatter:
-    """Invisible marks over the cells: a heatmap gives no event when it is clicked."""
+def _targets(values: np.ndarray, labels: Sequence[str]) -> go.Scatter:
+    """Invisible marks over the cells, which say what a cell is: a heatmap gives no event when clicked."""
     queries, keys = np.nonzero(~np.isnan(values))
+    names = [escaped(label) for label in labels]
+    words = [f"{names[q]} looks at {names[k]}<br>{values[q, k]:.4f}" for q, k in zip(queries, keys, strict=True)]
     return go.Scatter(
         x=keys,
         y=queries,
         mode="markers",
         marker={"symbol": "square", "size": 18, "opacity": 0.0},
-        hoverinfo="skip",
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
         selected={"marker": {"opacity": 0.0}},
         unselected={"marker": {"opacity": 0.0}},
     )
@@ -123,7 +128,7 @@ def attention_row(
         )
     )
     figure = styled(figure, theme, 240, clickmode="event+select", bargap=0.25)
-    figure.update_xaxes(**token_axis(labels, "key: the token looked at"))
+    figure.update_xaxes(**token_axis(labels, "key: the token looked at", most=24))
     figure.update_yaxes(title="attention weight", rangemode="tozero", range=[0, max(0.05, 1.15 * float(weights.max()))])
     return figure
 

@@ -113,10 +113,7 @@ def draws_chart(
             y=places,
             orientation="h",
             marker={"color": theme.colour("attention"), "opacity": 0.75},
-            text=[f"{count:,}" for count in counts],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{text} draws<extra></extra>",
+            hovertemplate="%{x:.1%} of the draws<extra></extra>",
         )
     )
     mark = {"symbol": "line-ns", "size": 22 * theme.scale, "line": {"color": theme.colour("ink"), "width": 3}}
@@ -124,6 +121,11 @@ def draws_chart(
         go.Scatter(
             x=probabilities, y=places, mode="markers", marker=mark, hovertemplate="probability %{x:.4f}<extra></extra>"
         )
+    )
+    beyond = np.maximum(counts / draws, probabilities)  # so that no number lies on a mark
+    numbers = [f"  {count:,}" for count in counts]
+    figure.add_trace(
+        go.Scatter(x=beyond, y=places, mode="text", text=numbers, textposition="middle right", hoverinfo="skip")
     )
     figure = styled(figure, theme, 60 + 30 * len(names), bargap=0.3)
     figure.update_yaxes(

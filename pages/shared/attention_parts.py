@@ -253,6 +253,14 @@ def sink_sentence(lesson: Lesson, overview: Overview) -> None:
     """What an attention sink is, with this text's numbers."""
     if len(lesson.labels) < 3:
         return
+    if 2 * overview.sinks < overview.on_first.numel():
+        prose.read_aloud(
+            "{sinks} of {all} heads put more than half of their weight on the first token, {first}.",
+            sinks=overview.sinks,
+            all=overview.on_first.numel(),
+            first=lesson.labels[0],
+        )
+        return
     layer, share = overview.strongest_sink_layer
     prose.read_aloud(
         "{sinks} of {all} heads put more than half of their weight on the first token, {first}; in layer {layer} "

@@ -121,6 +121,20 @@ class Lesson:
         return replace(choice, settings=Settings()) if choice.settings.greedy else choice
 
     @property
+    def trace_call(self) -> str:
+        """The line of code that makes this trace in a notebook."""
+        if len(self.tokens) > self.prompt_length:
+            return f"model.trace(lm, {list(self.tokens.ids)})"
+        if self.view.specials == "control":
+            return f'model.trace(lm, model.tokenize(lm, {self.view.prompt!r}, "control"))'
+        return f"model.trace(lm, {self.view.prompt!r})"
+
+    def redraw_if_moved(self) -> None:
+        """In a fragment: run the whole page again if a click selected another token, for the strip."""
+        if self.selected != st.session_state.strip_position:
+            st.rerun(scope="app")
+
+    @property
     def selected(self) -> int:
         """Position of the selected token.
 
@@ -147,9 +161,10 @@ def open_page(slug: str) -> Lesson:
     _menu(page, state, lm)
     st.title(page.question, anchor=False)
     notes = state.clamp(lm.architecture.layers, lm.architecture.query_heads, lm.architecture.vocabulary_size)
-    _prompt(state, lm)
+    _prompt(page, state, lm)
     prompt, tokens = _tokens(state, lm)
     state.clamp_positions(len(tokens))
+    st.session_state.strip_position = state.position
     _strip(state, tokens, len(prompt))
     for note in (*notes, *tokens.notes):
         prose.aside("Note: {note}", note=prose.literal(note))
@@ -261,13 +276,14 @@ def bound_widget(
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
 
 
-def _prompt(state: View, lm: LanguageModel) -> None:
+def _prompt(page: Page, state: View, lm: LanguageModel) -> None:
     """The text, in a form: nothing runs until it is sent."""
     limit = min(MAX_TOKENS, lm.architecture.positions)
     with st.form("prompt_form", border=False, enter_to_submit=True):
         text, button = st.columns([8, 1], vertical_alignment="bottom")
-        if "prompt_box" not in st.session_state or st.session_state.get("prompt_shown") != state.prompt:
-            st.session_state.prompt_shown = state.prompt
+        # On another page it is another box, though its key is the same: it must be filled again.
+        if "prompt_box" not in st.session_state or st.session_state.get("prompt_shown") != (page.slug, state.prompt):
+            st.session_state.prompt_shown = (page.slug, state.prompt)
             st.session_state.prompt_box = state.prompt.encode("utf-8", "replace").decode("utf-8")
         text.text_area(f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68)
         button.form_submit_button("Run", type="primary", width="stretch", on_click=_take_prompt, args=(state,))
@@ -277,7 +293,6 @@ def _prompt(state: View, lm: LanguageModel) -> None:
 def _take_prompt(state: View) -> None:
     if st.session_state.prompt_box != state.prompt:
         state.new_text(st.session_state.prompt_box)
-    st.session_state.prompt_shown = state.prompt
 
 
 def _examples(state: View) -> None:

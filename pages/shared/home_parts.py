@@ -117,6 +117,7 @@ def controls(lesson: Lesson) -> None:
     view = lesson.view
     ended = bool(view.continuation) and view.continuation[-1] in lesson.lm.end_ids
     full = len(lesson.tokens) >= min(MAX_TOKENS, lesson.lm.architecture.positions)
+    full = full or len(view.continuation) >= MAX_BRANCH_TOKENS
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Next token",
@@ -151,13 +152,22 @@ def controls(lesson: Lesson) -> None:
     if ended:
         prose.aside("Writing stopped: {why}, {token}.", why=prose.literal(Stop.END_TOKEN), token=lesson.labels[-1])
     elif full:
-        prose.aside("Writing stopped: the text has {n:,} tokens, the most that is run here.", n=len(lesson.tokens))
-    elif why := st.session_state.get("stopped"):
+        prose.aside(
+            "Writing stopped: the text has {n:,} tokens, {written:,} of them written; at most {most:,} and {branch:,} "
+            "are kept here.",
+            n=len(lesson.tokens),
+            written=len(view.continuation),
+            most=MAX_TOKENS,
+            branch=MAX_BRANCH_TOKENS,
+        )
+    elif view.continuation and (why := st.session_state.get("stopped")):
         prose.aside("Writing stopped: {why}.", why=prose.literal(why))
 
 
 def append_drawn(lesson: Lesson) -> None:
     """Put the token drawn after the last position at the end of the text."""
+    if lesson.prompt_length + len(lesson.view.continuation) != len(lesson.tokens):
+        return  # the text has changed since the button was drawn
     drawn = lesson.choice(len(lesson.tokens) - 1).draw.id
     st.session_state.grew = True
     write(lesson.view, (*lesson.view.continuation, drawn))
@@ -181,7 +191,7 @@ def run_on(lesson: Lesson) -> None:
 
     Every token is in the session's state before the next is begun, so that stopping loses nothing.
     """
-    if not st.session_state.get("running"):
+    if not st.session_state.pop("running", False):  # whatever else is clicked ends the writing
         return
     view, lm = lesson.view, lesson.lm
     room = min(MAX_TOKENS, lm.architecture.positions) - len(lesson.tokens)
@@ -190,20 +200,21 @@ def run_on(lesson: Lesson) -> None:
     bar, text = st.progress(0.0), st.empty()
     try:
         steps = model.generate(lm, lesson.tokens, view.settings, max_tokens=most, first_number=len(view.continuation))
+        prompt, so_far = view.prompt, view.continuation
         for step in steps:
-            write(view, (*view.continuation, step.draw.id))
-            if step.stop:
-                st.session_state.stopped = str(step.stop)
+            if (view.prompt, view.continuation) != (prompt, so_far):
+                return  # another run of this session has begun, with another text
+            so_far = (*so_far, step.draw.id)
+            write(view, so_far)
+            st.session_state.stopped = str(step.stop or "it was interrupted")
             bar.progress((step.index + 1) / most, f"{step.index + 1} of at most {most} tokens")
             text.text("".join(lm.vocabulary.labels[id] for id in view.continuation))
     except ExplainerError as problem:
         st.session_state.stopped = str(problem)
-    st.session_state.running = False
     st.rerun()
 
 
 def _stop() -> None:
-    st.session_state.running = False
     st.session_state.stopped = "you stopped it"
 
 
@@ -259,7 +270,8 @@ def branches(lesson: Lesson) -> None:
 def _take_another(lesson: Lesson, place: int) -> None:
     view = lesson.view
     offers = lesson.offers(lesson.selected).likeliest(CANDIDATES)
-    names = {id: f"{label}   {p:.2%}" for label, id, p in offers}
+    taken = view.continuation[place] if place < len(view.continuation) else None
+    names = {id: f"{label}   {p:.2%}" for label, id, p in offers if id != taken}
     prose.say(
         "After {token} these were the likeliest. Take one, and the story branches here; the branch you leave is kept.",
         token=lesson.labels[lesson.selected],
@@ -349,8 +361,8 @@ def check(lesson: Lesson) -> None:
         ["The first third of the layers", "The second third", "The last third"],
         third,
         lambda: prose.say(
-            "For this text the guess is {token} from layer {settled} on, of {layers} (0 to {last}). Before that it "
-            "was {other}.",
+            "For this text the guess is {token} from layer {settled} on, of {layers} (0 to {last})."
+            + (" Before that it was {other}." if settled else ""),
             token=lesson.lm.vocabulary.labels[final],
             settled=settled,
             layers=layers,

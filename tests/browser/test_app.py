@@ -123,6 +123,17 @@ def test_a_head_chosen_in_the_overview_opens(visit, server):
     expect(page.get_by_text("Layer 6, head 4: weights").first).to_be_visible()
 
 
+def test_a_cell_of_the_map_is_clicked_and_the_strip_follows(visit, server):
+    page = visit(f"{server}/attention?layer=5&head=3")
+    plot = page.locator(".stPlotlyChart .nsewdrag").first
+    expect(plot).to_be_visible()
+    box = plot.bounding_box()
+    plot.click(position={"x": box["width"] * 1.6 / 5, "y": box["height"] * 2.6 / 5})  # query 2, key 1
+    expect(page).to_have_url(re.compile("position=2"))
+    expect(page).to_have_url(re.compile("key=1"))
+    expect(chips(page).nth(2)).to_have_attribute("aria-selected", "true")
+
+
 def test_moving_the_temperature_needs_no_trip_to_the_server(visit, server):
     page = visit(f"{server}/sampling?seed=7")
     slider = page.get_by_role("slider", name="Temperature")
@@ -149,6 +160,7 @@ def test_next_token_and_page_switches_keep_everything(visit, server):
     page.get_by_test_id("stSidebar").get_by_role("link", name="Sampling").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(PAGES["sampling"].question)
     settled(page)
+    expect(page.get_by_label("Your text")).to_have_value("The capital of France is")
     expect(chips(page)).to_have_count(6)
     expect(page).to_have_url(re.compile("written=7042"))
     expect(page).to_have_url(re.compile(r"t=0\b"))
@@ -168,6 +180,17 @@ def test_running_on_can_be_stopped_and_what_was_written_stays(visit, server):
     shown = chips(page).count()
     written = re.search(r"written=([\d.]+)", page.url)
     assert written and shown == 7 + len(written[1].split("."))
+
+
+def test_another_text_ends_the_writing(visit, server):
+    page = visit(f"{server}/?prompt={quote('Once upon a time there was a')}&seed=5")
+    page.get_by_role("button", name="Run on").click()
+    expect(page.get_by_text("of at most 48 tokens")).to_be_visible()
+    page.get_by_test_id("stMain").get_by_role("button", name="one two three").click()
+    expect(chips(page)).to_have_count(8)
+    settled(page)
+    expect(chips(page)).to_have_count(8)
+    assert "written" not in page.url
 
 
 def test_a_model_that_is_absent_gets_a_sentence_and_the_page_stays(visit, server):

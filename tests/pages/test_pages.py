@@ -98,6 +98,8 @@ def test_a20_too_much_text_is_counted_and_refused(slug):
         {"model": "../../etc/passwd", "written": "1.2~~3.x", "branch": "7"},
         {"model": "<script>alert(1)</script>", "classroom": "9"},
         {"t": "0", "written": "7042.30.198", "position": "6"},
+        {"written": "2"},
+        {"written": "0.2.7042.0~1.1.1", "branch": "1"},
     ],
 )
 def test_hostile_addresses_raise_nothing(slug, parameters):
