@@ -202,9 +202,9 @@ def _place(text: str, encoding: Encoding, vocabulary: Vocabulary) -> _Placement:
         data = _without_prefix_space(data, wanted)
     rewritten = vocabulary.normalised(text)
     if rewritten == text or b"".join(data) == wanted:
-        spans = _subsequence_spans(data, wanted)
-        if spans is not None:
-            return _from_bytes(text, spans)
+        places = _byte_places(data, wanted)
+        if places is not None:
+            return _from_bytes(text, places)
     return _from_offsets(text, rewritten, data, encoding, added)
 
 
@@ -223,30 +223,30 @@ def _without_prefix_space(data: list[bytes], wanted: bytes) -> list[bytes]:
     return [*data[:first], data[first][1:], *data[first + 1 :]]
 
 
-def _subsequence_spans(data: list[bytes], wanted: bytes) -> list[tuple[int, int] | None] | None:
-    """Byte spans of the tokens in ``wanted``, skipping bytes that no token stands for.
+def _byte_places(data: list[bytes], wanted: bytes) -> list[list[int]] | None:
+    """Where each token's bytes stand in ``wanted``, skipping bytes that no token stands for.
 
     A byte that is dropped is one the vocabulary cannot spell, so it is in no token, and the
-    first match is the right one. None if the tokens do not spell a part of the text.
+    first match is the right one. It may be dropped from the middle of a token: merges then join
+    what stood on either side. None if the tokens do not spell a part of the text.
     """
-    spans, at = [], 0
+    places, at = [], -1
     for piece in data:
-        begin = None
+        own = []
         for byte in piece:
-            at = wanted.find(byte, at)
+            at = wanted.find(byte, at + 1)
             if at < 0:
                 return None
-            begin = at if begin is None else begin
-            at += 1
-        spans.append(None if begin is None else (begin, at))
-    return spans
+            own.append(at)
+        places.append(own)
+    return places
 
 
-def _from_bytes(text: str, spans: list[tuple[int, int] | None]) -> _Placement:
+def _from_bytes(text: str, places: list[list[int]]) -> _Placement:
     character_of = [i for i, character in enumerate(text) for _ in character.encode("utf-8")]
-    covered = {byte for span in spans if span for byte in range(*span)}
+    covered = {byte for own in places for byte in own}
     lost = sorted({character_of[byte] for byte in range(len(character_of)) if byte not in covered})
-    placed = [(None, None) if s is None else (character_of[s[0]], character_of[s[1] - 1] + 1) for s in spans]
+    placed = [(character_of[own[0]], character_of[own[-1]] + 1) if own else (None, None) for own in places]
     return _Placement(placed, _runs(lost), _lost_note(text, lost))
 
 
@@ -264,8 +264,8 @@ def _from_offsets(text: str, rewritten: str, data: list[bytes], encoding: Encodi
 
 
 def _lost_in(rewritten: str, data: list[bytes]) -> tuple[str, ...]:
-    spans = _subsequence_spans(data, rewritten.encode("utf-8"))
-    return () if spans is None else _from_bytes(rewritten, spans).notes
+    places = _byte_places(data, rewritten.encode("utf-8"))
+    return () if places is None else _from_bytes(rewritten, places).notes
 
 
 def _lost_note(text: str, lost: list[int]) -> tuple[str, ...]:

@@ -139,12 +139,18 @@ def merges_checked(lesson: Lesson, words: list[PlacedWord]) -> None:
 def learned_vocabulary() -> Learned | None:
     """What is learned from the paragraph that stands in the box; a sentence if nothing can be."""
     label = f"Paragraph to learn from (at most {LONGEST_PARAGRAPH:,} characters)"
-    text = st.text_area(label, PARAGRAPH, key="tokens_paragraph", height=130)
+    st.session_state.tokens_paragraph = st.session_state.get("kept_paragraph", PARAGRAPH)
+    text = st.text_area(label, key="tokens_paragraph", height=130, on_change=_keep, args=("paragraph",))
     try:
         return _learned_from(text)
     except ExplainerError as problem:
         st.warning(prose.plain(str(problem)), icon=":material/edit:")
         return None
+
+
+def _keep(name: str) -> None:
+    """Streamlit forgets a widget's value when its page is left; what is kept here it does not."""
+    st.session_state[f"kept_{name}"] = st.session_state[f"tokens_{name}"]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -155,14 +161,14 @@ def _learned_from(text: str) -> Learned:
 def merges_in_use(learned: Learned) -> int:
     """The slider: how much of what was learned is used."""
     most = BYTES + len(learned.merges)
-    if st.session_state.get("tokens_size", 0) > most:
-        st.session_state.tokens_size = most
+    st.session_state.tokens_size = min(st.session_state.get("kept_size", BYTES + MERGES_AT_FIRST), most)
     size = st.slider(
         f"Vocabulary size: {BYTES} is single bytes only, each one more is a merge",
         BYTES,
         most,
-        min(BYTES + MERGES_AT_FIRST, most),
         key="tokens_size",
+        on_change=_keep,
+        args=("size",),
     )
     return size - BYTES
 

@@ -18,6 +18,7 @@ from tests.bench import ENVIRONMENT
 ROOT = Path(__file__).parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START_LIMIT = 120  # seconds
+LOGS = str(Path(tempfile.gettempdir()) / "explainer-bench-{port}.log")
 
 
 def chromium() -> str | None:
@@ -48,7 +49,7 @@ def served() -> Iterator[str]:
     Its output goes to a file in the folder for temporary files.
     """
     port = _free_port()
-    log = Path(tempfile.gettempdir()) / f"explainer-bench-{port}.log"
+    log = Path(LOGS.format(port=port))
     command = [sys.executable, "-m", "streamlit", "run", "server.py", "--server.port", str(port)]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
@@ -79,7 +80,10 @@ def _wait_until_it_answers(process: subprocess.Popen, port: int, log: Path) -> N
 
 def settled(page: Page) -> None:
     """Wait until the script has run to its end and every component and figure has been drawn."""
-    page.get_by_role("heading", name="Where it stops being true").wait_for()
+    error = page.locator("[data-testid=stException]")
+    page.get_by_role("heading", name="Where it stops being true").or_(error).first.wait_for()
+    if error.count():
+        raise RuntimeError(f"{page.url} shows an error; the server's log, {LOGS}, has its cause.")
     page.wait_for_function(
         """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
             && !document.querySelector("[data-testid=stSkeleton]")"""

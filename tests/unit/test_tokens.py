@@ -110,7 +110,7 @@ def test_a10_a11_control_characters_are_named(read):
     assert read("a\r\nb").labels == ["a", "‹CR›", "⏎", "b"]
 
 
-@pytest.mark.parametrize("text", ["a\x04b", "a\U00040000b", "x\U000bffffy"])
+@pytest.mark.parametrize("text", ["a\x04b", "a\U00040000b", "x\U000bffffy", "\x9e\U0008b000"])
 def test_a13_a_lost_character_is_reported(text, read):
     tokens = read(text)
     assert tokens.lost == ((1, 2),)
