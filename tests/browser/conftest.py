@@ -23,7 +23,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-expect.set_options(timeout=60_000)
+# Generous: what is waited for comes sooner, and a busy machine is no fault of the app.
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items):
@@ -91,6 +93,7 @@ def visit(browser):
 
     def opened(address: str, refuse_dialogs: bool = False, **options) -> Page:
         context = browser.new_context(viewport={"width": 1440, "height": 900}, **options)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
