@@ -8,6 +8,8 @@ from typing import Literal
 
 #: Turns that are made even if they take longer than was meant.
 FEWEST = 3
+#: Seconds after which no further turn is begun, so that a machine under load is not measured for ever.
+PATIENCE = 15.0
 
 Clock = Literal["wall", "processor"]
 
@@ -76,8 +78,8 @@ def total(times: Iterable[Taken]) -> Taken:
     return Taken(sum(each.wall for each in times), sum(each.processor for each in times))
 
 
-def turns(count: int, patience: float = 15.0) -> Iterator[int]:
-    """``count`` turns, fewer on a machine under load: no further one is begun after ``patience`` seconds."""
+def turns(count: int, patience: float = PATIENCE) -> Iterator[int]:
+    """``count`` turns, or as many as are begun within ``patience`` seconds."""
     start = time.perf_counter()
     for turn in range(count):
         if turn >= FEWEST and time.perf_counter() - start > patience:
@@ -91,8 +93,10 @@ def repeated(work: Callable[[], object], count: int) -> tuple[Taken, ...]:
     return tuple(taken(work) for _ in turns(count))
 
 
-def alternated(ours: Callable[[], object], theirs: Callable[[], object], count: int) -> Pairs:
+def alternated(
+    ours: Callable[[], object], theirs: Callable[[], object], count: int, patience: float = PATIENCE
+) -> Pairs:
     """Both timed in turn, ours, theirs, ours, theirs …, after a turn of each that is not counted."""
     ours()
     theirs()
-    return Pairs(*zip(*((taken(ours), taken(theirs)) for _ in turns(count)), strict=True))
+    return Pairs(*zip(*((taken(ours), taken(theirs)) for _ in turns(count, patience)), strict=True))

@@ -33,4 +33,4 @@ def _timed(bench: Bench, ids: list[int], turns: int) -> Pairs:
     def forward():
         return bench.plain(inputs, use_cache=False, logits_to_keep=1)
 
-    return alternated(lambda: model.trace(bench.lm, ids), forward, bench.turns(turns))
+    return alternated(lambda: model.trace(bench.lm, ids), forward, bench.turns(turns), patience=30)

@@ -81,10 +81,11 @@ def test_two_visitors_with_other_texts_and_models_never_see_each_others_data(vis
     two = visit(f"{server}/attention?model=folder-tiny&prompt={quote('the river the river the city')}")
     expect(chips(one)).not_to_have_count(0)
     expect(chips(two)).not_to_have_count(0)
-    for _ in range(2):
+    for layers in ((22, 1), (21, 0)):
         for page in (one, two):
             page.get_by_role("button", name="Decrement").first.click()
-        for page in (one, two):
+        for page, layer in zip((one, two), layers, strict=True):
+            expect(page).to_have_url(re.compile(rf"layer={layer}\b"))
             settled(page)
     expect(one.get_by_test_id("stSidebar").get_by_text("134,515,008 parameters")).to_be_visible()
     assert "".join(chips(one).locator(".text").all_inner_texts()) == "Seven␣grey␣elephants"
