@@ -113,7 +113,8 @@ def machine() -> str:
 
     names = ("torch", "transformers", "streamlit", "plotly")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
-    return f"{os.cpu_count()} cores, torch on {torch.get_num_threads()} threads; {versions}; {load()}"
+    threads = f"torch on {torch.get_num_threads()} threads, OMP_WAIT_POLICY={os.environ['OMP_WAIT_POLICY']}"
+    return f"{os.cpu_count()} cores, {threads}; {versions}; {load()}"
 
 
 def load() -> str:
