@@ -67,6 +67,7 @@ def test_text_is_shown_as_it_is(slug, visit, server):
     """No formula, emoji, colour or tag comes of what a visitor typed."""
     page = visit(f"{server}{PATHS[slug]}?prompt={quote(LITERAL)}")
     expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
+    expect(chips(page)).not_to_have_count(0)
     strip = "".join(chips(page).locator(".text").all_inner_texts())
     assert strip.replace("␣", " ") == LITERAL
     main = page.get_by_test_id("stMain")

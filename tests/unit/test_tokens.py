@@ -203,9 +203,12 @@ def test_every_byte_of_any_text_has_its_place(default_model, text):
     assert len(kept) + len(lost) >= len(tokens.text.encode())
     if not tokens.lost:
         assert kept == tokens.text.encode()
+    missing = {place for start, end in tokens.lost for place in range(start, end)}
     for token in tokens:
         if token.kind not in (Kind.BYTES, Kind.CONTROL):
-            assert tokens.text[token.start : token.end] == token.data.decode()
+            # The tokenizer may merge across a character that it lost: "*\x16:" is the one token "*:".
+            covered = (tokens.text[place] for place in range(token.start, token.end) if place not in missing)
+            assert "".join(covered) == token.data.decode()
     assert all(token.label and "\ufffd" not in token.label for token in tokens)
 
 
