@@ -12,6 +12,7 @@ export default function (component) {
 function headGrid(stage) {
   let data, maps, layers, heads, side, chosen, tell, grid;
   let pointed = null;
+  let painted = {}; // the tiles as they were last painted, and for which size and data
 
   const canvas = element("canvas", {
     class: "heads", tabindex: 0, role: "application",
@@ -53,9 +54,7 @@ function headGrid(stage) {
     ink.scale(ratio, ratio);
     const colour = (name) => getComputedStyle(stage).getPropertyValue(`--${name}`).trim();
     labels(ink, colour);
-    for (let layer = 0; layer < layers; layer += 1) {
-      for (let head = 0; head < heads; head += 1) tile(ink, layer, head, ratio);
-    }
+    ink.drawImage(tiles(ratio), 0, 0, grid.width, grid.height);
     outline(ink, chosen, colour("ink"), 2.5);
     if (pointed) outline(ink, pointed, colour("accent"), 2);
     read();
@@ -64,6 +63,19 @@ function headGrid(stage) {
   function corner(layer, head) {
     const [column, row] = grid.across ? [layer, head] : [head, layer];
     return [grid.left + column * grid.cell, grid.top + row * grid.cell];
+  }
+
+  // All maps on a canvas of their own: pointing at one and choosing one need not paint them anew.
+  function tiles(ratio) {
+    const now = { maps: data.maps.f32, most: data.most, width: canvas.width, height: canvas.height };
+    if (Object.keys(now).every((name) => now[name] === painted[name])) return painted.canvas;
+    painted = { ...now, canvas: new OffscreenCanvas(canvas.width, canvas.height) };
+    const ink = painted.canvas.getContext("2d");
+    ink.scale(ratio, ratio);
+    for (let layer = 0; layer < layers; layer += 1) {
+      for (let head = 0; head < heads; head += 1) tile(ink, layer, head, ratio);
+    }
+    return painted.canvas;
   }
 
   function tile(ink, layer, head, ratio) {
