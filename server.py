@@ -5,12 +5,18 @@ services given here.
 """
 
 import asyncio
+import gc
+import os
 import threading
 from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
+
+# Before torch reads it. By default torch's threads wait for each other by spinning: on a machine
+# that also draws the page, one that has lost its core holds the other up for tenths of a second.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Told where the server is, the browser need not guess it from a deep link such as /attention,
 # for which it would first ask /attention/_stcore/health and log an error.
@@ -60,6 +66,16 @@ def _with_base(start: dict, body: dict) -> dict:
     return {**body, "body": content}
 
 
+def set_aside_for_good() -> None:
+    """Keep what is there by now, the libraries and the model, out of every garbage collection.
+
+    Streamlit collects all generations after each run of a script. Over the million objects of the
+    libraries that takes 0.25 s, in which no other visitor's script runs.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @asynccontextmanager
 async def warm(app):
     """Import the libraries and open the default model while the browser loads the page's files.
@@ -77,6 +93,7 @@ async def warm(app):
             loop.call_soon_threadsafe(ready.set)
         with suppress(ExplainerError):  # the page says what is wrong, and to whom it concerns
             _ = opened_model(DEFAULT_KEY).vocabulary.labels  # worked out once, about 0.3 s
+        set_aside_for_good()
 
     threading.Thread(target=opened, daemon=True).start()
     yield
