@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import DynamicCache, PretrainedConfig, PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class Architecture:
         position_encoding: ``"RoPE"``, ``"learned"`` or ``"other"``.
         tied_embeddings: whether the first and the last matrix are the same one.
         sliding_window: tokens a windowed layer can look back over, or None.
+        windowed_layers: how many of the layers have that window; the others see everything.
+        latent_size: numbers a token leaves in a layer's cache where keys and values are kept as one
+            compressed vector (latent attention), else None.
+        matrix_parameters: learned numbers in the matrices of the blocks, each used once a token;
+            None where only published sizes are known.
     """
 
     name: str
@@ -39,6 +44,9 @@ class Architecture:
     position_encoding: str
     tied_embeddings: bool
     sliding_window: int | None = None
+    windowed_layers: int = 0
+    latent_size: int | None = None
+    matrix_parameters: int | None = None
 
     def kv_head_of(self, head: int) -> int:
         """The KV head that query head ``head`` reads: consecutive query heads share one."""
@@ -55,6 +63,7 @@ def architecture_of(module: PreTrainedModel) -> Architecture:
     config = module.config.get_text_config()
     heads = config.num_attention_heads
     table = module.get_input_embeddings().weight
+    windowed = sum(layer.is_sliding for layer in DynamicCache(config=module.config).layers)
     return Architecture(
         name=config.model_type,
         layers=config.num_hidden_layers,
@@ -68,8 +77,17 @@ def architecture_of(module: PreTrainedModel) -> Architecture:
         parameters=sum(p.numel() for p in _unique(module)),
         position_encoding=_position_encoding(module),
         tied_embeddings=module.get_output_embeddings().weight.data_ptr() == table.data_ptr(),
-        sliding_window=getattr(config, "sliding_window", None),
+        sliding_window=getattr(config, "sliding_window", None) if windowed else None,
+        windowed_layers=windowed,
+        matrix_parameters=_matrix_parameters(module),
     )
+
+
+def _matrix_parameters(module: PreTrainedModel) -> int:
+    """Numbers in the matrices of the blocks: all that is neither norm, bias, nor embedding table."""
+    tables = {id(part.weight) for part in module.modules() if isinstance(part, torch.nn.Embedding)}
+    tables.add(id(module.get_output_embeddings().weight))
+    return sum(p.numel() for p in _unique(module) if p.dim() == 2 and id(p) not in tables)
 
 
 def _unique(module: PreTrainedModel) -> list[torch.nn.Parameter]:

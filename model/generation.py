@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from time import perf_counter
 
 import torch
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
 
+from model.clock import seconds_of
 from model.edits import Edit
+from model.kv_cache import cache_bytes, held_positions
 from model.language_model import LanguageModel
 from model.sampling import Draw, Settings, draw_at, penalised, sampling_stages, uniforms
 from model.taps import Recorder, recording
@@ -34,6 +37,11 @@ class Step:
         computed: positions this forward pass computed.
         cached: positions read from the KV cache.
         stop: why writing stops after this step, or None.
+        pass_seconds: time of the forward pass on this machine, waiting for the device included,
+            for other visitors not.
+        draw_seconds: time of the draw, from the logits to the token.
+        held: positions that each layer's cache holds after this step; empty without a cache.
+        cache_bytes: bytes of the cache's own tensors after this step.
     """
 
     index: int
@@ -42,6 +50,15 @@ class Step:
     computed: int
     cached: int
     stop: Stop | None
+    pass_seconds: float
+    draw_seconds: float
+    held: tuple[int, ...]
+    cache_bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Time of the whole step: forward pass and draw."""
+        return self.pass_seconds + self.draw_seconds
 
 
 def generate(
@@ -52,6 +69,7 @@ def generate(
     max_tokens: int = 64,
     edits: tuple[Edit, ...] = (),
     first_number: int = 0,
+    cache: Cache | None = None,
 ) -> Iterator[Step]:
     """Write on, step by step; the caller may stop asking at any step.
 
@@ -62,6 +80,8 @@ def generate(
         max_tokens: how many tokens to write at most.
         first_number: index of the generator's number that draws the first token; above 0 to go
             on where an earlier call with the same seed stopped.
+        cache: an empty cache of transformers to use, to be looked at afterwards or of another
+            kind; by default one in the model's own precision.
 
     Raises:
         TextRefused: if there is nothing to run, or more than the model was made for.
@@ -69,17 +89,23 @@ def generate(
     settings = settings or Settings()
     sequence = list(as_tokens(lm, text_or_ids).ids)
     lm.check_length(len(sequence))
-    cache = DynamicCache(config=lm.module.config) if use_cache else None
+    if use_cache:
+        cache = DynamicCache(config=lm.module.config) if cache is None else cache
+    else:
+        cache = None
     numbers = uniforms(settings.seed, first_number + max_tokens)[first_number:]
     cached = 0
     for index in range(max_tokens):
-        logits = _next_logits(lm, sequence[cached:], cache, edits)
+        logits, pass_seconds = _next_logits(lm, sequence[cached:], cache, edits)
         computed = len(sequence) - cached
+        begun = perf_counter()
         number = None if settings.greedy else float(numbers[index])
         choice = penalised(logits, sequence, settings.repetition_penalty)
         drawn = draw_at(sampling_stages(choice, settings), number)
         stop = _why_stop(lm, drawn.id, index + 1 == max_tokens, len(sequence) + 1)
-        yield Step(index, drawn, logits, computed, cached, stop)
+        draw_seconds = perf_counter() - begun
+        held, size = held_positions(cache), cache_bytes(cache)
+        yield Step(index, drawn, logits, computed, cached, stop, pass_seconds, draw_seconds, held, size)
         if stop:
             return
         cached = len(sequence) if use_cache else 0
@@ -87,11 +113,13 @@ def generate(
 
 
 @torch.inference_mode()
-def _next_logits(lm: LanguageModel, ids: list[int], cache: DynamicCache | None, edits: tuple[Edit, ...]):
+def _next_logits(lm: LanguageModel, ids: list[int], cache: Cache | None, edits: tuple[Edit, ...]):
     inputs = torch.tensor([ids], device=lm.device)
     with lm.turns.take(), recording(Recorder(edits, keep=False)):
-        output = lm.module(inputs, cache=cache, use_cache=cache is not None, logits_to_keep=1)
-    return output.logits[0, -1].float()
+        output, seconds = seconds_of(
+            lm.device, lambda: lm.module(inputs, cache=cache, use_cache=cache is not None, logits_to_keep=1)
+        )
+    return output.logits[0, -1].float(), seconds
 
 
 def _why_stop(lm: LanguageModel, id: int, last: bool, length: int) -> Stop | None:

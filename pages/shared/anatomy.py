@@ -4,14 +4,17 @@ A question · the strip · one main figure · one sentence that reads it aloud �
 check yourself · where it stops being true · the code · next.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from model import ExplainerError
 from pages.shared import prose
 from pages.shared.frame import Lesson
+from pages.shared.store import leave, look_at, measurements
 
 CHART_CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 
@@ -54,6 +57,98 @@ def table_twin(key: str, table: Callable[[], pd.DataFrame]) -> None:
     if closed.open:
         with closed:
             st.dataframe(table(), hide_index=True, width="stretch")
+
+
+#: Seconds between two looks at a measurement that is going on.
+LOOK_EVERY = 0.3
+
+
+def measured(
+    key: Hashable,
+    name: str,
+    work: Callable[[], Iterator],
+    show: Callable[[Any], None],
+    *,
+    button: str,
+    progress: Callable[[Any], tuple[float, str]],
+    automatic: bool = False,
+) -> Any | None:
+    """Long work with its picture: begun by a button, drawn as it goes, stopped, begun again.
+
+    What this server has measured for the same ``key`` before is shown at once, whoever asked for
+    it. What a stopped measurement had found stays on this visitor's page.
+
+    Args:
+        key: what is measured: all that the result depends on.
+        name: of the measurement on its page, unique there.
+        work: makes the iterator of snapshots; runs in a thread of its own.
+        show: draws a snapshot.
+        progress: (share done, a phrase) of a snapshot.
+        automatic: begin without being asked.
+
+    Returns:
+        The newest snapshot, of a measurement that has ended or was stopped; None if there is none.
+    """
+    state = st.session_state.setdefault(f"measured_{name}", {"key": None})
+    if state["key"] != key:
+        running = automatic and measurements().find(key) is None
+        state.update(key=key, running=running, partial=None, problem=None)
+    running = state["running"]
+
+    @st.fragment(run_every=LOOK_EVERY if running else None)
+    def section() -> None:
+        if state["running"] != running:  # somebody clicked: the rest of the page changes, too
+            st.rerun()
+        if running and _has_ended(key, name, work, state):
+            st.rerun()
+        found = state["partial"] if running else measurements().find(key) or state["partial"]
+        _measuring(key, name, found, state, button, progress)
+        if found is not None:
+            show(found)
+
+    section()
+    return None if running else measurements().find(key) or state["partial"]
+
+
+def _has_ended(key: Hashable, name: str, work: Callable[[], Iterator], state: dict) -> bool:
+    """Look at the measurement, and remember what it shows."""
+    sight = look_at(key, (name, id(state)), work)
+    state["partial"] = sight.latest if sight.latest is not None else state["partial"]
+    if sight.problem is not None and not isinstance(sight.problem, ExplainerError):
+        raise sight.problem
+    if sight.ended:
+        state.update(running=False, problem=sight.problem and str(sight.problem))
+    return sight.ended
+
+
+def _measuring(key: Hashable, name: str, found: Any, state: dict, button: str, progress: Callable) -> None:
+    """The button that begins or stops, how far it is, and why it stopped."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if state["running"]:
+            st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=_leave, args=(key, name, state))
+            st.progress(*(progress(found) if found is not None else (0.0, "waiting for the model")))
+            return
+        st.button(
+            "Measure again" if found is not None else button,
+            key=f"{name}_start",
+            icon=":material/replay:" if found is not None else ":material/timer:",
+            on_click=_begin,
+            args=(key, state),
+        )
+        if state["problem"]:
+            prose.aside("{why}", why=prose.literal(state["problem"]))
+        elif found is not None and found is state["partial"] and measurements().find(key) is None:
+            prose.aside("Stopped before the end: {how}.", how=prose.literal(progress(found)[1]))
+
+
+def _begin(key: Hashable, state: dict) -> None:
+    measurements().drop(key)
+    state.update(running=True, partial=None, problem=None)
+
+
+def _leave(key: Hashable, name: str, state: dict) -> None:
+    leave(key, (name, id(state)))
+    state.update(running=False)
 
 
 def look_inside(title: str, key: str):

@@ -59,6 +59,14 @@ PAGES = {
         ),
         Page("attention", "pages/attention.py", "Who looks at whom?", "Attention", ":material/visibility:"),
         Page("sampling", "pages/sampling.py", "How is the next token picked?", "Sampling", ":material/casino:"),
+        Page("decode", "pages/decode.py", "Why is the first word slow?", "Prefill and decode", ":material/timer:"),
+        Page(
+            "cache",
+            "pages/cache.py",
+            "What does the model keep, and what does it cost?",
+            "KV cache",
+            ":material/memory:",
+        ),
     )
 }
 

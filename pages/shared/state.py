@@ -21,12 +21,25 @@ DEFAULT_PROMPT = "The capital of France is"
 LONGEST_LINK = 4_000
 MAX_BRANCHES = 4
 MAX_BRANCH_TOKENS = 256
+#: The longest request of the calculator, tokens.
+MAX_CONTEXT = 100_000_000
 _LARGEST = 10**9
 
 
 def _whole(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         return min(max(int(text[:20]), low), high)
+
+    return read
+
+
+def _among(*choices: int) -> Callable[[str], int]:
+    """One of a few whole numbers; another is no value at all."""
+
+    def read(text: str) -> int:
+        if int(text[:20]) not in choices:
+            raise ValueError(text)
+        return int(text[:20])
 
     return read
 
@@ -90,6 +103,14 @@ class View:
         position: the selected token, the one that looks (query); −1 is the last.
         key: the token looked at; −1 follows the strongest.
         t, top_k, top_p, min_p, seed, penalty: sampling settings.
+        step: the forward pass that is opened up; −1 is the last, 0 the prefill.
+        kv_head: the KV head whose cached rows are shown.
+        shape: name of the architecture in the calculator; ``open`` is the open model.
+        context, typical: tokens of a request in the calculator, at worst and typically.
+        requests: how many requests at once.
+        cache_bits, weight_bits: bits of a cached value and of a weight.
+        gpu: name of the machine whose memory is filled.
+        overhead: GB set aside for everything else.
         classroom: 1 enlarges everything for a projector.
     """
 
@@ -108,6 +129,16 @@ class View:
     min_p: float = _field(0.0, _number(0.0, 1.0))
     seed: int = _field(7, _whole(0, 2**31 - 1))
     penalty: float = _field(1.0, _number(1.0, 2.0))
+    step: int = _field(-1, _whole(-1, _LARGEST))
+    kv_head: int = _field(0, _whole(0, _LARGEST))
+    shape: str = _field("Llama-3.1-70B", _words(80))
+    context: int = _field(131_072, _whole(1, MAX_CONTEXT))
+    typical: int = _field(4_096, _whole(1, MAX_CONTEXT))
+    requests: int = _field(1, _whole(1, 100_000))
+    cache_bits: int = _field(16, _among(32, 16, 8, 4, 2))
+    weight_bits: int = _field(16, _among(32, 16, 8, 4))
+    gpu: str = _field("NVIDIA H100 SXM", _words(80))
+    overhead: float = _field(4.0, _number(0.0, 10_000.0))
     classroom: int = _field(0, _whole(0, 1))
 
     @property

@@ -2,8 +2,9 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -12,6 +13,7 @@ import model
 from model import LanguageModel, Tokens, Trace
 from model.edits import Edit
 from model.overview import Overview, attention_overview
+from pages.shared.runs import Runs, Sight
 
 #: Bytes of traces kept for everybody: about 3,000 tokens of the default model.
 TRACE_BYTES = 1_000_000_000
@@ -41,6 +43,29 @@ class SharedResults:
         if mine:
             self._work(key, future, work)
         return future.result()
+
+    def find(self, key: Hashable):
+        """The result of ``key`` if it is there and finished, else None."""
+        with self._lock:
+            future = self._results.get(key)
+            if future is None or not future.done() or future.exception():
+                return None
+            self._results.move_to_end(key)
+            return future.result()
+
+    def put(self, key: Hashable, result) -> None:
+        """Keep a result that was worked out elsewhere, in place of an earlier one."""
+        future = Future()
+        future.set_result(result)
+        with self._lock:
+            self._results[key] = future
+            self._results.move_to_end(key)
+            self._drop_oldest()
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a result."""
+        with self._lock:
+            self._results.pop(key, None)
 
     def _work(self, key: Hashable, future: Future, work: Callable[[], Trace]) -> None:
         try:
@@ -83,6 +108,53 @@ def shared_trace(lm: LanguageModel, tokens: Tokens, edits: tuple[Edit, ...] = ()
     """The trace of a sequence, run once for everybody who looks at the same one."""
     key = (lm.key, lm.device, lm.dtype, tokens.ids, edits)
     return _traces().get(key, lambda: model.trace(lm, tokens, edits))
+
+
+#: Bytes of measurements kept for everybody, logits and cache rows included.
+MEASUREMENT_BYTES = 300_000_000
+
+
+@dataclass(frozen=True)
+class Points:
+    """What a sweep has measured so far.
+
+    Attributes:
+        items: the points, in order.
+        planned: how many there will be.
+    """
+
+    items: tuple = ()
+    planned: int = 0
+    nbytes: int = 10_000
+
+
+@st.cache_resource(show_spinner=False)
+def measurements() -> SharedResults:
+    """Finished measurements, shared by all who look at the same text on the same model."""
+    return SharedResults(MEASUREMENT_BYTES)
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> Runs:
+    return Runs()
+
+
+def look_at(key: Hashable, visitor: Hashable, work: Callable[[], Iterator]) -> Sight:
+    """Look at a measurement, which is kept under ``key`` when it has come to its end."""
+    return _runs().look(key, visitor, work, lambda last: measurements().put(key, last))
+
+
+def leave(key: Hashable, visitor: Hashable) -> None:
+    """Do not wait for the end of a measurement."""
+    _runs().leave(key, visitor)
+
+
+def gathered(work: Iterator, planned: int) -> Iterator[Points]:
+    """Points one by one, as snapshots of all so far."""
+    items = ()
+    for item in work:
+        items = (*items, item)
+        yield Points(items, planned)
 
 
 #: Overviews live as long as the trace they are of.

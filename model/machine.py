@@ -1,0 +1,239 @@
+"""What this machine can do, and what the model makes of it: rates, sweeps, batches, a roofline.
+
+The roofline (Williams, Waterman and Patterson 2009): a machine reaches at most the smaller of its
+matrix rate and of its read bandwidth times the operations done for each byte read.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import psutil
+import torch
+from transformers import DynamicCache
+
+from model.clock import Takes, seconds_of
+from model.cost import Work, kv_bytes, work
+from model.errors import SettingRefused
+from model.language_model import LanguageModel
+from model.taps import Recorder, recording
+from model.tokens import Tokens
+from model.tracing import as_tokens
+
+#: Rows of the square matrices multiplied to find the matrix rate, and of the one read to find the
+#: bandwidth: 268 MB in float32, more than any cache of a processor holds.
+MULTIPLIED, READ = 1_536, 8_192
+#: Decode steps timed after each prefill.
+DECODES = 4
+#: Share of the free memory that a measurement may take.
+MEMORY_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the machine reached.
+
+    Attributes:
+        matrix_rate: operations a second, multiplying two square matrices: one take each.
+        bandwidth: bytes a second, multiplying a large matrix with a vector: one take each.
+        threads: threads that torch used.
+    """
+
+    matrix_rate: Takes
+    bandwidth: Takes
+    threads: int
+
+    def limit(self, intensity: float) -> float:
+        """Operations a second that the roofline allows at ``intensity`` operations a byte."""
+        return min(self.matrix_rate.median, self.bandwidth.median * intensity)
+
+    @property
+    def ridge(self) -> float:
+        """Operations a byte from which on the matrix rate is the limit."""
+        return self.matrix_rate.median / self.bandwidth.median
+
+
+@torch.inference_mode()
+def measure_machine(lm: LanguageModel, takes: int = 5) -> Iterator[Machine]:
+    """The machine's rates in the model's precision on the model's device; a snapshot after each take."""
+    dtype = getattr(torch, lm.dtype)
+    square = torch.randn(MULTIPLIED, MULTIPLIED, device=lm.device, dtype=dtype)
+    large = torch.ones(READ, READ, device=lm.device, dtype=dtype)
+    vector = torch.ones(READ, device=lm.device, dtype=dtype)
+    rates, bandwidths = [], []
+    for take in range(takes + 1):
+        with lm.turns.take():
+            _, multiplying = seconds_of(lm.device, lambda: square @ square)
+            _, reading = seconds_of(lm.device, lambda: large @ vector)
+        if take == 0:  # the first pays for what later ones find ready
+            continue
+        rates.append(2 * MULTIPLIED**3 / multiplying)
+        bandwidths.append(large.nbytes / reading)
+        yield Machine(Takes(tuple(rates)), Takes(tuple(bandwidths)), torch.get_num_threads())
+
+
+@dataclass(frozen=True)
+class TimedWork:
+    """Work by formula, and how long it took.
+
+    Attributes:
+        work: of one forward pass.
+        times: of the forward pass, one number a take.
+    """
+
+    work: Work
+    times: Takes
+
+    @property
+    def rate(self) -> float:
+        """Operations a second that were reached."""
+        return self.work.operations / self.times.median
+
+
+@dataclass(frozen=True)
+class GrowthPoint:
+    """One length of the sweep.
+
+    Attributes:
+        length: tokens of the prompt.
+        prefill: reading them all.
+        decode: one step after them.
+    """
+
+    length: int
+    prefill: TimedWork
+    decode: TimedWork
+
+
+def lengths_up_to(most: int) -> list[int]:
+    """The lengths of a sweep: 16, doubled until ``most``."""
+    lengths = [16 * 2**place for place in range(20) if 16 * 2**place <= most]
+    return lengths or [most]
+
+
+def growth(
+    lm: LanguageModel, text: str | Tokens | Sequence[int], lengths: Sequence[int], takes: int = 2
+) -> Iterator[GrowthPoint]:
+    """Prefill time against the prompt's length, and decode time against the context's.
+
+    The text is repeated to each length: what the tokens are does not change how long they take.
+
+    Raises:
+        TextRefused: for a length beyond the model's positions, before anything is run.
+        SettingRefused: for a length whose cache would not fit into memory.
+    """
+    ids = as_tokens(lm, text).ids
+    for length in lengths:
+        lm.check_length(length + DECODES)
+        check_memory(lm, length + DECODES, 1)
+    _timed_passes(lm, _repeated(ids, min(lengths)), 1, 1)  # to warm up
+    for length in lengths:
+        yield _growth_point(lm, _repeated(ids, length), takes)
+
+
+def _repeated(ids: Sequence[int], length: int) -> list[int]:
+    return (list(ids) * -(-length // len(ids)))[:length]
+
+
+def _growth_point(lm: LanguageModel, ids: list[int], takes: int) -> GrowthPoint:
+    prefills, decodes = [], []
+    for _ in range(takes):
+        first, *rest = _timed_passes(lm, ids, 1, DECODES)
+        prefills.append(first)
+        decodes += rest
+    size = getattr(torch, lm.dtype).itemsize
+    shape, length = lm.architecture, len(ids)
+    return GrowthPoint(
+        length,
+        TimedWork(work(shape, length, bytes_per_value=size), Takes(tuple(prefills))),
+        TimedWork(work(shape, 1, length, bytes_per_value=size), Takes(tuple(decodes))),
+    )
+
+
+@torch.inference_mode()
+def _timed_passes(lm: LanguageModel, ids: list[int], requests: int, decodes: int) -> list[float]:
+    """Seconds of the prefill and of each decode, of ``requests`` equal requests side by side."""
+    cache = DynamicCache(config=lm.module.config)
+    inputs = torch.tensor([ids] * requests, device=lm.device)
+    seconds = []
+    for _ in range(1 + decodes):
+        with lm.turns.take(), recording(Recorder(keep=False)):
+            output, taken = seconds_of(lm.device, partial(_one_pass, lm, inputs, cache))
+        seconds.append(taken)
+        inputs = output.logits[:, -1:].argmax(-1)
+    return seconds
+
+
+def _one_pass(lm: LanguageModel, inputs: torch.Tensor, cache: DynamicCache):
+    return lm.module(inputs, cache=cache, use_cache=True, logits_to_keep=1)
+
+
+@dataclass(frozen=True)
+class BatchPoint:
+    """Decode steps of several requests side by side.
+
+    Attributes:
+        requests: how many.
+        decode: one step of all of them.
+    """
+
+    requests: int
+    decode: TimedWork
+
+    @property
+    def tokens_a_second(self) -> float:
+        """Tokens written a second, all requests together."""
+        return self.requests / self.decode.times.median
+
+
+def batches(
+    lm: LanguageModel, text: str | Tokens | Sequence[int], sizes: Sequence[int] = (1, 2, 4, 8), steps: int = 6
+) -> Iterator[BatchPoint]:
+    """Time decode steps of 1, 2, 4, … real requests at once.
+
+    Raises:
+        TextRefused, SettingRefused: as :func:`growth` does.
+    """
+    ids = list(as_tokens(lm, text).ids)
+    lm.check_length(len(ids) + steps)
+    for requests in sizes:
+        check_memory(lm, len(ids) + steps, requests)
+    size = getattr(torch, lm.dtype).itemsize
+    _timed_passes(lm, ids, 1, 2)
+    for requests in sizes:
+        _, *decodes = _timed_passes(lm, ids, requests, steps)
+        done = work(lm.architecture, 1, len(ids), requests=requests, bytes_per_value=size)
+        yield BatchPoint(requests, TimedWork(done, Takes(tuple(decodes))))
+
+
+def memory_needed(lm: LanguageModel, tokens: int, requests: int) -> int:
+    """Bytes that a run takes beside the weights, estimated.
+
+    The cache by its formula, once more while it grows, and for each position of the pass a few
+    vectors of the stream and the widest one of a feed-forward network.
+    """
+    shape, size = lm.architecture, getattr(torch, lm.dtype).itemsize
+    a_position = (8 * shape.hidden_size + 3 * shape.feed_forward_size) * size
+    logits = requests * shape.vocabulary_size * size
+    return 2 * kv_bytes(shape, tokens, size, requests) + requests * tokens * a_position + logits
+
+
+def free_memory(lm: LanguageModel) -> int:
+    """Bytes that are free on the model's device."""
+    if lm.device.startswith("cuda"):
+        return torch.cuda.mem_get_info(lm.device)[0]
+    return psutil.virtual_memory().available
+
+
+def check_memory(lm: LanguageModel, tokens: int, requests: int) -> None:
+    """Refuse what would not fit.
+
+    Raises:
+        SettingRefused: with the estimate.
+    """
+    needed, free = memory_needed(lm, tokens, requests), free_memory(lm)
+    if needed > MEMORY_SHARE * free:
+        raise SettingRefused(
+            f"{requests:,} requests of {tokens:,} tokens would take about {needed / 1e9:.1f} GB; "
+            f"{free / 1e9:.1f} GB are free, of which half may be used. Take fewer or shorter ones."
+        )

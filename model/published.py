@@ -1,0 +1,130 @@
+"""Published facts: the shapes of known models, and what known machines can do.
+
+Two tables of facts, each row with its source. A row is checked when it is read, so that a wrong
+number is a sentence and not a wrong picture.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from model.architecture import Architecture
+from model.errors import SettingRefused
+
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A machine as its data sheet states it.
+
+    Attributes:
+        name: the maker's name.
+        operations: multiplications and additions a second, in 16 bit on dense matrices where the
+            machine has such units, else in 32 bit.
+        bandwidth: bytes a second that it reads from its memory.
+        memory: bytes of that memory, as the maker counts them (GB).
+        source: where the figures are from.
+    """
+
+    name: str
+    operations: float
+    bandwidth: float
+    memory: int
+    source: str
+
+
+@cache
+def architectures() -> dict[str, Architecture]:
+    """The published shapes by name, in the order of the table."""
+    return {row["name"]: read_architecture(row) for row in _rows("architectures.csv")}
+
+
+@cache
+def notes() -> dict[str, str]:
+    """What is particular about a published shape, by name; empty where nothing is."""
+    return {row["name"]: row["note"] for row in _rows("architectures.csv")}
+
+
+@cache
+def gpus() -> dict[str, Gpu]:
+    """The published machines by name, in the order of the table."""
+    return {row["name"]: _gpu(row) for row in _rows("gpus.csv")}
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _gpu(row: Mapping[str, str]) -> Gpu:
+    return Gpu(
+        name=row["name"],
+        operations=float(row["bf16_dense_tflops"]) * 1e12,
+        bandwidth=float(row["bandwidth_gb_s"]) * 1e9,
+        memory=int(float(row["memory_gb"]) * 1e9),
+        source=row["source"],
+    )
+
+
+def read_architecture(row: Mapping[str, str]) -> Architecture:
+    """One row of the table of shapes.
+
+    Args:
+        row: strings by the table's column names; ``intermediate``, ``sliding_window`` and
+            ``latent`` may be empty.
+
+    Raises:
+        SettingRefused: naming the field that is missing, is no positive whole number, or
+            contradicts another.
+    """
+    layers, windowed = _whole(row, "layers"), _whole(row, "local_layers", least=0)
+    window = _whole(row, "sliding_window", optional=True)
+    heads, kv_heads = _whole(row, "heads"), _whole(row, "kv_heads")
+    latent = _whole(row, "latent", optional=True)
+    _agree(row, windowed <= layers, f"{windowed} layers with a window of {layers} layers")
+    _agree(row, bool(windowed) == bool(window), "layers with a window need its length, and only they have one")
+    _agree(row, heads % kv_heads == 0, f"{heads} query heads cannot share {kv_heads} KV heads evenly")
+    shape = Architecture(
+        name=row["name"],
+        layers=layers,
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_size=_whole(row, "head_dim"),
+        hidden_size=_whole(row, "hidden"),
+        feed_forward_size=_whole(row, "intermediate", optional=True) or 0,
+        vocabulary_size=_whole(row, "vocab"),
+        positions=_whole(row, "max_positions"),
+        parameters=_whole(row, "params"),
+        position_encoding="",
+        tied_embeddings=row["tied_embeddings"] == "True",
+        sliding_window=window,
+        windowed_layers=windowed,
+        latent_size=latent,
+    )
+    stated = _whole(row, "kv_bytes_per_token_16bit")
+    from_sizes = 2 * layers * (latent or 2 * kv_heads * shape.head_size)
+    _agree(row, stated == from_sizes, f"{stated} bytes a token are stated, its sizes give {from_sizes}")
+    return shape
+
+
+def _whole(row: Mapping[str, str], field: str, *, least: int = 1, optional: bool = False) -> int | None:
+    text = (row.get(field) or "").strip()
+    if not text and optional:
+        return None
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise SettingRefused(
+            f"The shape {row.get('name', '?')!r} has no usable {field!r}: {text!r} is not a whole number from {least}."
+        )
+    return value
+
+
+def _agree(row: Mapping[str, str], holds: bool, what: str) -> None:
+    if not holds:
+        raise SettingRefused(f"The shape {row.get('name', '?')!r} contradicts itself: {what}.")

@@ -1,0 +1,106 @@
+"""Long work that several visitors may watch: done once, ended when nobody watches.
+
+A class that opens the teacher's link would start the same measurement thirty times, and each
+would slow the others. So the work runs in a thread of its own, the first visitor starts it, all
+look at the same snapshots, and it ends when the last one has gone.
+"""
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+#: Seconds after which a visitor who has not looked again has gone.
+GRACE = 5.0
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What somebody sees who looks at work that is going on.
+
+    Attributes:
+        latest: the newest snapshot; None before the first.
+        ended: whether nothing will come after it.
+        problem: what the work ended with, or None.
+    """
+
+    latest: Any
+    ended: bool
+    problem: BaseException | None
+
+
+class Run:
+    """One piece of work: an iterator of snapshots, in a thread of its own.
+
+    Args:
+        work: makes the iterator; called in the thread.
+        on_end: called with the last snapshot when the work has come to its end, not if it was left.
+    """
+
+    def __init__(self, work: Callable[[], Iterator], on_end: Callable[[Any], None]):
+        self._work, self._on_end = work, on_end
+        self._lock = threading.Lock()
+        self._seen_by: dict[Hashable, float] = {}
+        self._thread: threading.Thread | None = None
+        self._sight = Sight(None, False, None)
+
+    @property
+    def ended(self) -> bool:
+        return self._sight.ended
+
+    def look(self, visitor: Hashable) -> Sight:
+        """What there is to see now; the first look begins the work."""
+        with self._lock:
+            self._seen_by[visitor] = monotonic()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+        return self._sight
+
+    def leave(self, visitor: Hashable) -> None:
+        """A visitor who does not want to see the end."""
+        with self._lock:
+            self._seen_by.pop(visitor, None)
+
+    def _run(self) -> None:
+        latest, problem = None, None
+        try:
+            for latest in self._work():
+                self._sight = Sight(latest, False, None)
+                if not self._is_watched():
+                    break
+            else:
+                self._on_end(latest)
+        except Exception as reason:  # shown to those who look
+            problem = reason
+        self._sight = Sight(latest, True, problem)
+
+    def _is_watched(self) -> bool:
+        with self._lock:
+            return any(monotonic() - when < GRACE for when in self._seen_by.values())
+
+
+class Runs:
+    """The work that is going on, by key."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._runs: dict[Hashable, Run] = {}
+
+    def look(
+        self, key: Hashable, visitor: Hashable, work: Callable[[], Iterator], on_end: Callable[[Any], None]
+    ) -> Sight:
+        """Look at the work ``key``: it is begun if nobody has."""
+        with self._lock:
+            run = self._runs.setdefault(key, Run(work, on_end))
+            sight = run.look(visitor)
+            if sight.ended:
+                del self._runs[key]
+        return sight
+
+    def leave(self, key: Hashable, visitor: Hashable) -> None:
+        """A visitor who does not want to see the end of the work ``key``."""
+        with self._lock:
+            if key in self._runs:
+                self._runs[key].leave(visitor)
