@@ -42,7 +42,8 @@ def kv_bytes(architecture: Architecture, tokens: int, bytes_per_value: float = 2
         SettingRefused: for a size that is zero, negative, absurd or no number.
     """
     _check("requests", requests)
-    if not isinstance(bytes_per_value, int | float) or not 0 < bytes_per_value <= 8:
+    number = isinstance(bytes_per_value, int | float) and not isinstance(bytes_per_value, bool)
+    if not number or not 0 < bytes_per_value <= 8:
         raise SettingRefused(f"A cached value takes more than 0 and at most 8 bytes, not {bytes_per_value!r}.")
     return round(kv_values(architecture, tokens) * bytes_per_value * requests)
 

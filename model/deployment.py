@@ -53,7 +53,7 @@ def fit(
     """
     if tokens < 1:
         raise SettingRefused(f"A request has at least one token, not {tokens!r}.")
-    if memory <= 0 or overhead < 0 or weight_bits <= 0:
+    if not (memory > 0 and overhead >= 0 and weight_bits > 0):  # nan is none of these either
         raise SettingRefused("Memory and bits must be more than zero, and the overhead not less than zero.")
     return Fit(
         memory, weight_bytes(architecture, weight_bits), overhead, kv_bytes(architecture, tokens, cache_bits / 8)

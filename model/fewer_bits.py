@@ -61,11 +61,13 @@ def kept_in_fewer_bits(
         SettingRefused: for a model with windows; see :func:`model.kv_cache.quantised_cache`.
     """
     prompt = as_tokens(lm, text)
-    lm.check_length(len(prompt) + tokens - 1)
-    own = 8 * getattr(torch, lm.dtype).itemsize
+    lm.check_length(len(prompt))
+    lm.check_length(len(prompt) + tokens)
+    own = 8 * lm.bytes_per_value
     caches = [(own, lambda: DynamicCache(config=lm.module.config))]
     caches += [(each, lambda each=each: quantised_cache(lm.module.config, lm.architecture, each)) for each in bits]
-    quantised_cache(lm.module.config, lm.architecture, bits[0])  # refused before anything runs
+    for each in bits:  # refused before anything runs
+        quantised_cache(lm.module.config, lm.architecture, each)
     for each, made in caches:
         yield _continued(lm, prompt, each, made(), tokens)
 

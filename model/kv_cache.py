@@ -1,6 +1,7 @@
 """The KV cache itself: what it holds, in its own tensors."""
 
 from dataclasses import dataclass
+from math import gcd
 
 import torch
 from transformers import Cache
@@ -69,8 +70,8 @@ def rows_of(cache: Cache) -> CacheRows:
 
 
 def group_size(architecture: Architecture) -> int:
-    """Values that share one scale and one zero in a quantised cache: 64, or one head's where that is less."""
-    return min(64, architecture.head_size)
+    """Values that share one scale and one zero in a quantised cache: 64, or less where a head's do not divide so."""
+    return gcd(64, architecture.head_size)
 
 
 def quantised_cache(config, architecture: Architecture, bits: int, remainder: int = 128) -> Cache:

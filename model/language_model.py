@@ -53,6 +53,11 @@ class LanguageModel:
         return unembed(self.module, self.parts, stream)
 
     @property
+    def bytes_per_value(self) -> int:
+        """Bytes of one number as the model computes: of a weight, and of a cached value."""
+        return getattr(torch, self.dtype).itemsize
+
+    @property
     def end_ids(self) -> frozenset[int]:
         """The control tokens with which the model ends an answer."""
         named = {self.tokenizer.eos_token_id}

@@ -5,7 +5,7 @@ matrix rate and of its read bandwidth times the operations done for each byte re
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import psutil
@@ -123,6 +123,7 @@ def growth(
         SettingRefused: for a length whose cache would not fit into memory.
     """
     ids = as_tokens(lm, text).ids
+    lm.check_length(len(ids))
     for length in lengths:
         lm.check_length(length + DECODES)
         check_memory(lm, length + DECODES, 1)
@@ -141,7 +142,7 @@ def _growth_point(lm: LanguageModel, ids: list[int], takes: int) -> GrowthPoint:
         first, *rest = _timed_passes(lm, ids, 1, DECODES)
         prefills.append(first)
         decodes += rest
-    size = getattr(torch, lm.dtype).itemsize
+    size = lm.bytes_per_value
     shape, length = lm.architecture, len(ids)
     return GrowthPoint(
         length,
@@ -195,15 +196,68 @@ def batches(
         TextRefused, SettingRefused: as :func:`growth` does.
     """
     ids = list(as_tokens(lm, text).ids)
+    lm.check_length(len(ids))
     lm.check_length(len(ids) + steps)
     for requests in sizes:
         check_memory(lm, len(ids) + steps, requests)
-    size = getattr(torch, lm.dtype).itemsize
+    size = lm.bytes_per_value
     _timed_passes(lm, ids, 1, 2)
     for requests in sizes:
         _, *decodes = _timed_passes(lm, ids, requests, steps)
         done = work(lm.architecture, 1, len(ids), requests=requests, bytes_per_value=size)
         yield BatchPoint(requests, TimedWork(done, Takes(tuple(decodes))))
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The machine's limits and what the model reached below them, as far as measured.
+
+    Attributes:
+        machine: None before its first take.
+        prefills: one a length of the prompt.
+        batches: decode steps, one a number of requests.
+        done, planned: measurements.
+        doing: what was measured last, a phrase.
+    """
+
+    machine: Machine | None
+    prefills: tuple[TimedWork, ...]
+    batches: tuple[BatchPoint, ...]
+    done: int
+    planned: int
+    doing: str
+
+    nbytes = 10_000
+
+
+#: Lengths of the prefills on the roofline, and numbers of requests side by side.
+ROOFLINE_LENGTHS, ROOFLINE_REQUESTS = (8, 32, 128, 512), (1, 2, 4, 8)
+MACHINE_TAKES = 5
+
+
+def roofline(lm: LanguageModel, text: str | Tokens | Sequence[int]) -> Iterator[Roofline]:
+    """Measure the machine, then prefills by length and decodes by number of requests.
+
+    Lengths beyond the model's positions are left out.
+
+    Raises:
+        TextRefused, SettingRefused: as :func:`growth` and :func:`batches` do.
+    """
+    ids = as_tokens(lm, text).ids
+    lengths = [length for length in ROOFLINE_LENGTHS if length + DECODES <= lm.architecture.positions]
+    planned = MACHINE_TAKES + len(lengths) + len(ROOFLINE_REQUESTS)
+    state = Roofline(None, (), (), 0, planned, "")
+    for machine in measure_machine(lm, MACHINE_TAKES):
+        state = replace(state, machine=machine, done=state.done + 1, doing="the machine itself")
+        yield state
+    for point in growth(lm, ids, lengths):
+        done, doing = state.done + 1, f"a prompt of {point.length} tokens"
+        state = replace(state, prefills=(*state.prefills, point.prefill), done=done, doing=doing)
+        yield state
+    for point in batches(lm, ids, ROOFLINE_REQUESTS):
+        done, doing = state.done + 1, f"{point.requests} requests at once"
+        state = replace(state, batches=(*state.batches, point), done=done, doing=doing)
+        yield state
 
 
 def memory_needed(lm: LanguageModel, tokens: int, requests: int) -> int:
@@ -212,7 +266,7 @@ def memory_needed(lm: LanguageModel, tokens: int, requests: int) -> int:
     The cache by its formula, once more while it grows, and for each position of the pass a few
     vectors of the stream and the widest one of a feed-forward network.
     """
-    shape, size = lm.architecture, getattr(torch, lm.dtype).itemsize
+    shape, size = lm.architecture, lm.bytes_per_value
     a_position = (8 * shape.hidden_size + 3 * shape.feed_forward_size) * size
     logits = requests * shape.vocabulary_size * size
     return 2 * kv_bytes(shape, tokens, size, requests) + requests * tokens * a_position + logits

@@ -39,7 +39,7 @@ class Gpu:
 @cache
 def architectures() -> dict[str, Architecture]:
     """The published shapes by name, in the order of the table."""
-    return {row["name"]: read_architecture(row) for row in _rows("architectures.csv")}
+    return _by_name([read_architecture(row) for row in _rows("architectures.csv")])
 
 
 @cache
@@ -51,7 +51,7 @@ def notes() -> dict[str, str]:
 @cache
 def gpus() -> dict[str, Gpu]:
     """The published machines by name, in the order of the table."""
-    return {row["name"]: _gpu(row) for row in _rows("gpus.csv")}
+    return _by_name([read_gpu(row) for row in _rows("gpus.csv")])
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -59,13 +59,27 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _gpu(row: Mapping[str, str]) -> Gpu:
+def _by_name(facts: list) -> dict:
+    by_name = {fact.name: fact for fact in facts}
+    if len(by_name) < len(facts):
+        names = [fact.name for fact in facts]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SettingRefused(f"The table has {twice!r} more than once; each 'name' may stand there once.")
+    return by_name
+
+
+def read_gpu(row: Mapping[str, str]) -> Gpu:
+    """One row of the table of machines, strings by the table's column names.
+
+    Raises:
+        SettingRefused: naming the field that is missing or no positive number.
+    """
     return Gpu(
-        name=row["name"],
-        operations=float(row["bf16_dense_tflops"]) * 1e12,
-        bandwidth=float(row["bandwidth_gb_s"]) * 1e9,
-        memory=int(float(row["memory_gb"]) * 1e9),
-        source=row["source"],
+        name=_text(row, "name"),
+        operations=_number(row, "bf16_dense_tflops") * 1e12,
+        bandwidth=_number(row, "bandwidth_gb_s") * 1e9,
+        memory=round(_number(row, "memory_gb") * 1e9),
+        source=_text(row, "source"),
     )
 
 
@@ -88,7 +102,7 @@ def read_architecture(row: Mapping[str, str]) -> Architecture:
     _agree(row, bool(windowed) == bool(window), "layers with a window need its length, and only they have one")
     _agree(row, heads % kv_heads == 0, f"{heads} query heads cannot share {kv_heads} KV heads evenly")
     shape = Architecture(
-        name=row["name"],
+        name=_text(row, "name"),
         layers=layers,
         query_heads=heads,
         kv_heads=kv_heads,
@@ -99,7 +113,7 @@ def read_architecture(row: Mapping[str, str]) -> Architecture:
         positions=_whole(row, "max_positions"),
         parameters=_whole(row, "params"),
         position_encoding="",
-        tied_embeddings=row["tied_embeddings"] == "True",
+        tied_embeddings=_choice(row, "tied_embeddings", {"True": True, "False": False}),
         sliding_window=window,
         windowed_layers=windowed,
         latent_size=latent,
@@ -107,7 +121,38 @@ def read_architecture(row: Mapping[str, str]) -> Architecture:
     stated = _whole(row, "kv_bytes_per_token_16bit")
     from_sizes = 2 * layers * (latent or 2 * kv_heads * shape.head_size)
     _agree(row, stated == from_sizes, f"{stated} bytes a token are stated, its sizes give {from_sizes}")
+    tables = (1 if shape.tied_embeddings else 2) * shape.vocabulary_size * shape.hidden_size
+    _agree(row, shape.parameters > tables, f"{shape.parameters} parameters, its tables alone have {tables}")
     return shape
+
+
+def _text(row: Mapping[str, str], field: str) -> str:
+    text = (row.get(field) or "").strip()
+    if not text:
+        raise SettingRefused(f"The row {row.get('name', '?')!r} has no {field!r}.")
+    return text
+
+
+def _choice(row: Mapping[str, str], field: str, choices: Mapping[str, bool]) -> bool:
+    text = (row.get(field) or "").strip()
+    if text not in choices:
+        raise SettingRefused(
+            f"The shape {row.get('name', '?')!r} has no usable {field!r}: {text!r} is none of {', '.join(choices)}."
+        )
+    return choices[text]
+
+
+def _number(row: Mapping[str, str], field: str) -> float:
+    text = (row.get(field) or "").strip()
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise SettingRefused(
+            f"The machine {row.get('name', '?')!r} has no usable {field!r}: {text!r} is not a number above 0."
+        )
+    return value
 
 
 def _whole(row: Mapping[str, str], field: str, *, least: int = 1, optional: bool = False) -> int | None:

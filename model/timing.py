@@ -173,7 +173,7 @@ def measure_writing(
     """
     prompt = as_tokens(lm, text_or_ids)
     lm.check_length(len(prompt))
-    lm.check_length(len(prompt) + tokens - 1)
+    lm.check_length(len(prompt) + tokens)
     settings = settings or Settings()
     ways = (True, False) if both else (True,)
     state = _State(prompt, planned=len(ways) * (min(3, tokens) + takes * tokens))

@@ -20,9 +20,7 @@ def writing_work(lesson: Lesson, both: bool = False) -> Iterator[Measurement]:
     """Write on from the text, timed."""
     lm, tokens, settings = lesson.lm, lesson.tokens, lesson.view.settings
     first_number = len(lesson.view.continuation)
-    return measure_writing(
-        lm, tokens, settings, tokens=WRITTEN, takes=TAKES, both=both, first_number=first_number
-    )
+    return measure_writing(lm, tokens, settings, tokens=WRITTEN, takes=TAKES, both=both, first_number=first_number)
 
 
 def writing_progress(measurement: Measurement) -> tuple[float, str]:
@@ -33,7 +31,7 @@ def writing_progress(measurement: Measurement) -> tuple[float, str]:
 def refusal(lesson: Lesson) -> str:
     """Why this text cannot be written on from; empty if it can."""
     try:
-        lesson.lm.check_length(len(lesson.tokens) + WRITTEN - 1)
+        lesson.lm.check_length(len(lesson.tokens) + WRITTEN)
     except ExplainerError as problem:
         return str(problem)
     return ""

@@ -44,10 +44,18 @@ class Run:
         self._seen_by: dict[Hashable, float] = {}
         self._thread: threading.Thread | None = None
         self._sight = Sight(None, False, None)
+        self._left = False
 
     @property
-    def ended(self) -> bool:
-        return self._sight.ended
+    def is_over(self) -> bool:
+        """Whether it has ended and nobody waits to be told so, or ends because nobody watched."""
+        with self._lock:
+            return self._left or self._sight.ended and not self._is_watched()
+
+    def awaits(self, visitor: Hashable) -> bool:
+        """Whether it goes on, or has ended and ``visitor``, who looked before, has not been told so."""
+        with self._lock:
+            return not self._sight.ended or visitor in self._seen_by
 
     def look(self, visitor: Hashable) -> Sight:
         """What there is to see now; the first look begins the work."""
@@ -56,7 +64,10 @@ class Run:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-        return self._sight
+            sight = self._sight
+            if sight.ended:
+                del self._seen_by[visitor]
+        return sight
 
     def leave(self, visitor: Hashable) -> None:
         """A visitor who does not want to see the end."""
@@ -67,8 +78,10 @@ class Run:
         latest, problem = None, None
         try:
             for latest in self._work():
-                self._sight = Sight(latest, False, None)
-                if not self._is_watched():
+                with self._lock:
+                    self._sight = Sight(latest, False, None)
+                    self._left = not self._is_watched()
+                if self._left:
                     break
             else:
                 self._on_end(latest)
@@ -77,8 +90,7 @@ class Run:
         self._sight = Sight(latest, True, problem)
 
     def _is_watched(self) -> bool:
-        with self._lock:
-            return any(monotonic() - when < GRACE for when in self._seen_by.values())
+        return any(monotonic() - when < GRACE for when in self._seen_by.values())
 
 
 class Runs:
@@ -91,13 +103,17 @@ class Runs:
     def look(
         self, key: Hashable, visitor: Hashable, work: Callable[[], Iterator], on_end: Callable[[Any], None]
     ) -> Sight:
-        """Look at the work ``key``: it is begun if nobody has."""
+        """Look at the work ``key``: it is begun if nobody has.
+
+        Everybody who watched is told of the end once. Who looks after that begins anew, and so does
+        who comes back to work that was left.
+        """
         with self._lock:
-            run = self._runs.setdefault(key, Run(work, on_end))
-            sight = run.look(visitor)
-            if sight.ended:
-                del self._runs[key]
-        return sight
+            self._runs = {each: run for each, run in self._runs.items() if not run.is_over}
+            run = self._runs.get(key)
+            if run is None or not run.awaits(visitor):
+                run = self._runs[key] = Run(work, on_end)
+            return run.look(visitor)
 
     def leave(self, key: Hashable, visitor: Hashable) -> None:
         """A visitor who does not want to see the end of the work ``key``."""

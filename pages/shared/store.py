@@ -141,6 +141,10 @@ def _runs() -> Runs:
 
 def look_at(key: Hashable, visitor: Hashable, work: Callable[[], Iterator]) -> Sight:
     """Look at a measurement, which is kept under ``key`` when it has come to its end."""
+    found = measurements().find(key)
+    if found is not None:  # somebody else's look has come first: there is nothing to do again
+        leave(key, visitor)
+        return Sight(found, True, None)
     return _runs().look(key, visitor, work, lambda last: measurements().put(key, last))
 
 

@@ -1,0 +1,129 @@
+"""Why is the first word slow? Prefill and decode, timed on this machine."""
+
+import streamlit as st
+
+from model.machine import growth, roofline
+from pages.shared import anatomy, frame, machine_parts, prose
+from pages.shared import decode_parts as parts
+from pages.shared.measuring import refusal, writing_key, writing_progress, writing_work
+from pages.shared.state import write_address
+from pages.shared.store import gathered
+
+lesson = frame.open_page("decode")
+view, lm = lesson.view, lesson.lm
+
+prose.say(
+    "Before the first word comes, the model reads your whole text in one pass: the <b>prefill</b>. Then it writes "
+    "token by token, one pass each: <b>decodes</b>. A decode can be short because the keys and values of all earlier "
+    "tokens are kept: the <b class='c'>KV cache</b>."
+)
+if problem := refusal(lesson):
+    st.warning(prose.plain(problem), icon=":material/edit:")
+    st.stop()
+
+measurement = anatomy.measured(
+    writing_key(lesson),
+    "writing",
+    lambda: writing_work(lesson),
+    lambda found: parts.live(lesson, found),
+    button="Measure",
+    progress=writing_progress,
+    automatic=True,
+)
+parts.noise(measurement)
+
+
+@st.fragment
+def one_step() -> None:
+    """What one step computes. Nothing here runs the model: the measured run is opened up."""
+    lesson.redraw_if_moved()
+    st.header("What does one step compute?", anchor=False)
+    slider, way = st.columns([3, 1], gap="large", vertical_alignment="bottom")
+    with slider:
+        step = parts.step_slider(lesson, measurement.cached)
+    with way:
+        use_cache = (
+            st.segmented_control("KV cache", ["on", "off"], default="on", key="step_cache", required=True) == "on"
+        )
+    parts.head_choice(lesson)
+    parts.one_step(lesson, measurement.cached, step, use_cache)
+    if box := anatomy.look_inside("the time of each step", "decode_inside"):
+        with box:
+            parts.times_figure(lesson, measurement.cached)
+    write_address(view)
+
+
+if measurement is not None and measurement.cached is not None:
+    one_step()
+
+st.header("What does the cache save?", anchor=False)
+prose.say("Take the cache away and write the same tokens again: every pass then computes all positions from the start.")
+both = anatomy.measured(
+    writing_key(lesson, both=True),
+    "both_ways",
+    lambda: writing_work(lesson, both=True),
+    lambda found: parts.both_lanes(lesson, found),
+    button="Write it both ways",
+    progress=writing_progress,
+)
+if both is not None and both.cached is not None and both.uncached is not None:
+    parts.proof(lesson, both)
+
+st.header("How does it grow?", anchor=False)
+lengths = machine_parts.sweep_lengths(lesson)
+prose.say(
+    "Your text, repeated to {first} tokens, then to twice as many, up to {last:,}: how long does reading it take, and "
+    "how long one more token after it?",
+    first=lengths[0],
+    last=lengths[-1],
+)
+points = anatomy.measured(
+    ("growth", lm.key, lm.device, lm.dtype, tuple(lengths)),
+    "growth",
+    lambda: gathered(growth(lm, lesson.tokens, lengths), len(lengths)),
+    lambda found: machine_parts.growth_figures(lesson, found),
+    button="Measure the growth (about a minute)",
+    progress=machine_parts.sweep_progress,
+)
+if points is not None:
+    machine_parts.growth_sentence(points)
+
+st.header("What is it waiting for?", anchor=False)
+prose.say(
+    "A pass must read every weight once, and do two operations with it for each position. With one position the "
+    "weights arrive slower than they are used up; with hundreds, the arithmetic is what takes the time."
+)
+roof = anatomy.measured(
+    ("roofline", lm.key, lm.device, lm.dtype),
+    "roofline",
+    lambda: roofline(lm, lesson.tokens),
+    lambda found: machine_parts.roofline_figure(lesson, found),
+    button="Measure this machine (about half a minute)",
+    progress=machine_parts.roofline_progress,
+)
+machine_parts.gpu_choice()
+if roof is not None:
+    machine_parts.roofline_sentence(lesson, roof)
+    machine_parts.method(lesson, roof)
+
+anatomy.try_presets(
+    lesson,
+    [
+        (
+            "A longer text",
+            "A wider and higher prefill; the decodes hardly change.",
+            {"prompt": parts.LONG_TEXT},
+        ),
+        ("The prefill alone", "Step 0: the whole triangle at once.", {"step": 0}),
+        ("One decode", "Step 1: one row, all others read from the cache.", {"step": 1}),
+    ],
+)
+if measurement is not None and measurement.cached is not None:
+    parts.check(lesson, measurement.cached)
+anatomy.limit(
+    "These are times of one small model on one machine, for one visitor at a time, in 32 bit. A large model on a GPU "
+    "is faster by orders of magnitude, and its server puts many requests into one pass. What carries over is the "
+    "shape: one wide pass that is bound by arithmetic, then many thin ones that wait for memory."
+)
+parts.code(lesson)
+frame.next_page(lesson)
