@@ -42,10 +42,17 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Lane:
-    """One way of writing: its name and its passes, prefill first."""
+    """One way of writing.
+
+    Attributes:
+        name: of the way, over the lane.
+        passes: prefill first.
+        note: what stands at the lane's end, as what the cache holds; may be empty.
+    """
 
     name: str
     passes: tuple[Rectangle, ...]
+    note: str = ""
 
     @property
     def starts(self) -> np.ndarray:
@@ -75,9 +82,12 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
     figure = make_subplots(
         rows=len(lanes), cols=1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=[lane.name for lane in lanes]
     )
+    figure.update_annotations(x=0, xanchor="left", font={"size": 15 * theme.scale, "color": theme.colour("ink")})
     for row, lane in enumerate(lanes, start=1):
         for bar in _bars(lane, theme):
             figure.add_trace(bar, row=row, col=1)
+        for words in _words(lane, theme):
+            figure.add_annotation(words, row=row, col=1)
     _named_once(figure)
     height = 250 * len(lanes) + 90
     figure = styled(figure, theme, height, barmode="overlay", clickmode="event+select", bargap=0)
@@ -87,11 +97,10 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "yref": "container", "x": 0, "traceorder": "normal"},
     )
     figure.update_layout(legend={"y": 1.0, "yanchor": "top"})
-    figure.update_annotations(x=0, xanchor="left", font={"size": 15 * theme.scale, "color": theme.colour("ink")})
     longest, highest = max(lane.total for lane in lanes), max(p.positions for lane in lanes for p in lane.passes)
     figure.update_xaxes(range=[0, longest * 1.02], showgrid=False, title=None)
     figure.update_xaxes(title="milliseconds", row=len(lanes), col=1)
-    figure.update_yaxes(range=[0, highest * 1.18], title="positions", rangemode="tozero")
+    figure.update_yaxes(range=[0, highest * 1.3], title="positions", rangemode="tozero")
     if selected is not None and lanes and selected < len(lanes[0].passes):
         figure.add_shape(_outline(lanes[0], selected, theme), row=1, col=1)
     return figure
@@ -126,12 +135,30 @@ def _bar(lane, words, role, hatch, middles, widths, base, heights, theme) -> go.
             "color": theme.colour(role),
             "opacity": 0.45 if hatch else 1.0,
             "line": {"color": theme.colour("background"), "width": 1},
-            "pattern": {"shape": hatch, "fgcolor": theme.colour("background"), "size": 7},
+            "pattern": {"shape": hatch, "fgcolor": theme.colour("background"), "size": 7, "fillmode": "overlay"},
         },
         hovertemplate="%{customdata} %{y} positions<extra></extra>",
         selected={"marker": {"opacity": 0.45 if hatch else 1.0}},
         unselected={"marker": {"opacity": 0.45 if hatch else 1.0}},
     )
+
+
+def _words(lane: Lane, theme: Theme) -> list[dict]:
+    """What stands in the lane: over the prefill, over the decodes, and the note at the end."""
+    first, decodes = lane.passes[0], lane.passes[1:]
+    plain = {"showarrow": False, "font": {"size": 14 * theme.scale, "color": theme.colour("ink")}, "yanchor": "bottom"}
+    words = [{"x": 0, "y": first.positions, "text": f"prefill {first.milliseconds:.0f} ms", "xanchor": "left", **plain}]
+    if len(decodes) > 2:
+        each = float(np.median([one.milliseconds for one in decodes]))
+        place = len(decodes) // 2
+        text = f"{len(decodes)} decodes, {each:.0f} ms each in the middle"
+        words.append(
+            {"x": lane.starts[place], "y": decodes[place].positions, "text": text, "xanchor": "center", **plain}
+        )
+    if lane.note:
+        last = lane.passes[-1]
+        words.append({"x": lane.total, "y": last.positions * 1.12, "text": lane.note, "xanchor": "right", **plain})
+    return words
 
 
 def _named_once(figure: go.Figure) -> None:
@@ -224,9 +251,9 @@ def work_triangle(
     now, before = np.full_like(weights, np.nan), np.full_like(weights, np.nan)
     now[first : last + 1] = weights[first : last + 1]
     before[:first] = np.where(np.isnan(weights[:first]), np.nan, 1.0)
-    pale = theme.colour("line")
+    pale, gap = theme.colour("line"), 1 if len(labels) <= 32 else 0
     figure = go.Figure(
-        go.Heatmap(z=before, colorscale=[[0, pale], [1, pale]], showscale=False, hoverinfo="skip", xgap=1, ygap=1)
+        go.Heatmap(z=before, colorscale=[[0, pale], [1, pale]], showscale=False, hoverinfo="skip", xgap=gap, ygap=gap)
     )
     figure.add_trace(
         go.Heatmap(
@@ -237,8 +264,8 @@ def work_triangle(
             colorbar=colour_bar("attention weight", theme),
             hovertemplate="query %{y}, key %{x}<br>%{z:.4f}<extra></extra>",
             hoverongaps=False,
-            xgap=1,
-            ygap=1,
+            xgap=gap,
+            ygap=gap,
         )
     )
     if first > 0:

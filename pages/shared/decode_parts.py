@@ -24,7 +24,9 @@ LONG_TEXT = (
 def lane(lesson: Lesson, writing: TimedWriting, name: str) -> Lane:
     """A timed writing as the figures take it."""
     labels = lesson.lm.vocabulary.labels
-    return Lane(name, tuple(_rectangle(each, writing.use_cache, labels) for each in writing.passes))
+    last = writing.passes[-1]
+    note = f"in the cache: {last.read + last.computed} positions; the last token is not" if writing.use_cache else ""
+    return Lane(name, tuple(_rectangle(each, writing.use_cache, labels) for each in writing.passes), note)
 
 
 def _rectangle(each: TimedPass, use_cache: bool, labels) -> Rectangle:
