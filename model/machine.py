@@ -25,6 +25,8 @@ from model.tracing import as_tokens
 MULTIPLIED, READ = 1_536, 8_192
 #: Decode steps timed after each prefill.
 DECODES = 4
+#: Decode steps timed with each number of requests side by side.
+BATCH_STEPS = 6
 #: Share of the free memory that a measurement may take.
 MEMORY_SHARE = 0.5
 
@@ -188,7 +190,7 @@ class BatchPoint:
 
 
 def batches(
-    lm: LanguageModel, text: str | Tokens | Sequence[int], sizes: Sequence[int] = (1, 2, 4, 8), steps: int = 6
+    lm: LanguageModel, text: str | Tokens | Sequence[int], sizes: Sequence[int] = (1, 2, 4, 8), steps: int = BATCH_STEPS
 ) -> Iterator[BatchPoint]:
     """Time decode steps of 1, 2, 4, … real requests at once.
 
@@ -196,16 +198,20 @@ def batches(
         TextRefused, SettingRefused: as :func:`growth` does.
     """
     ids = list(as_tokens(lm, text).ids)
-    lm.check_length(len(ids))
-    lm.check_length(len(ids) + steps)
-    for requests in sizes:
-        check_memory(lm, len(ids) + steps, requests)
+    _check_batches(lm, len(ids), sizes, steps)
     size = lm.bytes_per_value
     _timed_passes(lm, ids, 1, 2)
     for requests in sizes:
         _, *decodes = _timed_passes(lm, ids, requests, steps)
         done = work(lm.architecture, 1, len(ids), requests=requests, bytes_per_value=size)
         yield BatchPoint(requests, TimedWork(done, Takes(tuple(decodes))))
+
+
+def _check_batches(lm: LanguageModel, length: int, sizes: Sequence[int], steps: int) -> None:
+    lm.check_length(length)
+    lm.check_length(length + steps)
+    for requests in sizes:
+        check_memory(lm, length + steps, requests)
 
 
 @dataclass(frozen=True)
@@ -241,9 +247,10 @@ def roofline(lm: LanguageModel, text: str | Tokens | Sequence[int]) -> Iterator[
     Lengths beyond the model's positions are left out.
 
     Raises:
-        TextRefused, SettingRefused: as :func:`growth` and :func:`batches` do.
+        TextRefused, SettingRefused: as :func:`growth` and :func:`batches` do, before anything is run.
     """
     ids = as_tokens(lm, text).ids
+    _check_batches(lm, len(ids), ROOFLINE_REQUESTS, BATCH_STEPS)
     lengths = [length for length in ROOFLINE_LENGTHS if length + DECODES <= lm.architecture.positions]
     planned = MACHINE_TAKES + len(lengths) + len(ROOFLINE_REQUESTS)
     state = Roofline(None, (), (), 0, planned, "")
