@@ -59,5 +59,8 @@ class Takes:
 
     @classmethod
     def summed(cls, takes: Sequence["Takes"]) -> "Takes":
-        """Take by take the sum of several things that were timed one after the other."""
-        return cls(tuple(sum(each) for each in zip(*(take.seconds for take in takes), strict=True)))
+        """Take by take the sum of several things that were timed one after the other.
+
+        Only takes that all of them have count: the last may have been stopped half way.
+        """
+        return cls(tuple(sum(each) for each in zip(*(take.seconds for take in takes), strict=False)))

@@ -86,8 +86,13 @@ class TimedWriting:
         return tuple(each.seconds for each in self.passes[1:])
 
     @property
+    def seconds(self) -> float:
+        """Time of the whole writing: the sum of its passes' medians."""
+        return sum(each.seconds for each in self.passes)
+
+    @property
     def total(self) -> Takes:
-        """Time of the whole writing."""
+        """Time of the whole writing, take by take."""
         return Takes.summed([each.times for each in self.passes])
 
     @property

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, colour_bar, styled, token_axis
+from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
     Args:
         selected: index of the pass that is opened up, outlined in the first lane.
     """
+    longest, highest = max(lane.total for lane in lanes), max(p.positions for lane in lanes for p in lane.passes)
     figure = make_subplots(
         rows=len(lanes), cols=1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=[lane.name for lane in lanes]
     )
@@ -86,8 +87,8 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
     for row, lane in enumerate(lanes, start=1):
         for bar in _bars(lane, theme):
             figure.add_trace(bar, row=row, col=1)
-        for words in _words(lane, theme):
-            figure.add_annotation(words, row=row, col=1)
+        if lane.note:
+            figure.add_annotation(_note(lane, longest, theme), row=row, col=1)
     _named_once(figure)
     height = 250 * len(lanes) + 90
     figure = styled(figure, theme, height, barmode="overlay", clickmode="event+select", bargap=0)
@@ -97,7 +98,6 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "yref": "container", "x": 0, "traceorder": "normal"},
     )
     figure.update_layout(legend={"y": 1.0, "yanchor": "top"})
-    longest, highest = max(lane.total for lane in lanes), max(p.positions for lane in lanes for p in lane.passes)
     figure.update_xaxes(range=[0, longest * 1.02], showgrid=False, title=None)
     figure.update_xaxes(title="milliseconds", row=len(lanes), col=1)
     figure.update_yaxes(range=[0, highest * 1.3], title="positions", rangemode="tozero")
@@ -143,22 +143,18 @@ def _bar(lane, words, role, hatch, middles, widths, base, heights, theme) -> go.
     )
 
 
-def _words(lane: Lane, theme: Theme) -> list[dict]:
-    """What stands in the lane: over the prefill, over the decodes, and the note at the end."""
-    first, decodes = lane.passes[0], lane.passes[1:]
-    plain = {"showarrow": False, "font": {"size": 14 * theme.scale, "color": theme.colour("ink")}, "yanchor": "bottom"}
-    words = [{"x": 0, "y": first.positions, "text": f"prefill {first.milliseconds:.0f} ms", "xanchor": "left", **plain}]
-    if len(decodes) > 2:
-        each = float(np.median([one.milliseconds for one in decodes]))
-        place = len(decodes) // 2
-        text = f"{len(decodes)} decodes, {each:.0f} ms each in the middle"
-        words.append(
-            {"x": lane.starts[place], "y": decodes[place].positions, "text": text, "xanchor": "center", **plain}
-        )
-    if lane.note:
-        last = lane.passes[-1]
-        words.append({"x": lane.total, "y": last.positions * 1.12, "text": lane.note, "xanchor": "right", **plain})
-    return words
+def _note(lane: Lane, longest: float, theme: Theme) -> dict:
+    """What stands over the lane's end, on the side where there is room."""
+    return {
+        "x": lane.total,
+        "y": lane.passes[-1].positions,
+        "text": escaped(lane.note),
+        "xanchor": "right" if lane.total > longest / 2 else "left",
+        "yanchor": "bottom",
+        "yshift": 6,
+        "showarrow": False,
+        "font": {"size": 14 * theme.scale, "color": theme.colour("ink")},
+    }
 
 
 def _named_once(figure: go.Figure) -> None:

@@ -1,5 +1,7 @@
 """The parts of the lesson on prefill and decode: the staircase, one step, both ways."""
 
+from statistics import median
+
 import streamlit as st
 
 from model.cost import Work, work
@@ -21,9 +23,12 @@ LONG_TEXT = (
 )
 
 
-def lane(lesson: Lesson, writing: TimedWriting, name: str) -> Lane:
-    """A timed writing as the figures take it."""
-    labels = lesson.lm.vocabulary.labels
+def lane(lesson: Lesson, writing: TimedWriting, way: str = "") -> Lane:
+    """A timed writing as the figures take it; ``way`` goes before its name."""
+    labels, between = lesson.lm.vocabulary.labels, sorted(writing.between)
+    name = f"{way}prefill {1e3 * writing.passes[0].seconds:,.0f} ms"
+    if between:
+        name += f", then {len(between)} decodes of {1e3 * median(between):,.0f} ms"
     last = writing.passes[-1]
     note = f"in the cache: {last.read + last.computed} positions; the last token is not" if writing.use_cache else ""
     return Lane(name, tuple(_rectangle(each, writing.use_cache, labels) for each in writing.passes), note)
@@ -48,12 +53,12 @@ def staircase_figure(lesson: Lesson, measurement: Measurement) -> None:
     if measurement.cached is None:
         prose.aside("Warming up: the first run of a model pays for what later ones find ready, and is not shown.")
         return
-    drawn = lane(lesson, measurement.cached, "")
+    drawn = lane(lesson, measurement.cached)
     step = chosen_step(lesson, measurement.cached)
     anatomy.figure(
         figures.staircase([drawn], selected=step, theme=lesson.theme),
         key="staircase",
-        title="One rectangle a step: as wide as its time, as high as the positions in it; {takes} takes, median",
+        title="One rectangle a step: as wide as its time, as high as the positions in it; medians of {takes} takes",
         mark=prose.TIMED_HERE,
         alt=_staircase_alt(measurement.cached),
         table=lambda: figures.staircase_table([drawn]),
@@ -70,8 +75,9 @@ def _staircase_alt(writing: TimedWriting) -> str:
     first, rest = writing.passes[0], writing.between
     text = f"The prefill computes {first.computed} positions in {1e3 * first.seconds:.0f} ms."
     if rest:
-        each = sorted(rest)[len(rest) // 2]
-        text += f" Then {len(rest)} decode steps compute one position each, in {1e3 * each:.0f} ms in the middle."
+        text += (
+            f" Then {len(rest)} decode steps compute one position each, in {1e3 * median(rest):.0f} ms in the middle."
+        )
     return text
 
 
@@ -93,7 +99,7 @@ def live(lesson: Lesson, measurement: Measurement) -> None:
 def numbers(writing: TimedWriting) -> None:
     """Four durations and rates, each defined where it stands."""
     between = sorted(writing.between)
-    middle = f"{1e3 * between[len(between) // 2]:.0f} ms" if between else "–"
+    middle = f"{1e3 * median(between):.0f} ms" if between else "–"
     spread = f"From {1e3 * between[0]:.0f} to {1e3 * between[-1]:.0f} ms over the steps." if between else ""
     rate = f"{writing.decode_rate:.1f} tokens/s" if between else "–"
     first = writing.first_token
@@ -152,7 +158,7 @@ def noise(measurement: Measurement | None) -> None:
 
 def times_figure(lesson: Lesson, writing: TimedWriting) -> None:
     """Each step's time with its spread."""
-    drawn = lane(lesson, writing, "with the cache")
+    drawn = lane(lesson, writing)
     anatomy.figure(
         figures.times_chart(drawn, selected=chosen_step(lesson, writing), theme=lesson.theme),
         key="step_times",
@@ -275,21 +281,16 @@ def both_lanes(lesson: Lesson, measurement: Measurement) -> None:
     if not writings:
         prose.aside("Warming up both ways.")
         return
-    names = {True: "with the cache", False: "without the cache"}
-    lanes = [lane(lesson, writing, _lane_name(writing, names[writing.use_cache])) for writing in writings]
+    lanes = [lane(lesson, each, f"{'with' if each.use_cache else 'without'} the cache: ") for each in writings]
     anatomy.figure(
         figures.staircase(lanes, theme=lesson.theme),
         key="both_ways",
-        title="The same tokens written both ways, on one axis of time; {takes} takes, median",
+        title="The same tokens written both ways, on one axis of time; medians of {takes} takes",
         mark=prose.TIMED_HERE,
-        alt="; ".join(each.name for each in lanes),
+        alt="; ".join(f"{each.name}, {each.total:,.0f} ms in all" for each in lanes),
         table=lambda: figures.staircase_table(lanes),
         takes=writings[-1].takes,
     )
-
-
-def _lane_name(writing: TimedWriting, name: str) -> str:
-    return f"{name}: {writing.rows_computed:,} positions computed in {1e3 * writing.total.median:,.0f} ms"
 
 
 def proof(lesson: Lesson, measurement: Measurement) -> None:
@@ -297,13 +298,13 @@ def proof(lesson: Lesson, measurement: Measurement) -> None:
     cached, uncached = measurement.cached, measurement.uncached
     difference, largest = measurement.logit_difference
     operations = [_operations(lesson, each) for each in (cached, uncached)]
-    times = [each.total.median for each in (cached, uncached)]
+    times = [each.seconds for each in (cached, uncached)]
     same = "the same {n} token IDs" if measurement.same_tokens else "<b>not</b> the same token IDs"
     prose.read_aloud(
         f"Both ways wrote {same}. Their logits differ by at most {{difference:.1e}} (the largest logit is "
         "{largest:.1f}): sums of the same products in another order, rounded elsewhere. Without the cache "
         "<b>{uncached:,}</b> positions were computed in place of <b>{cached:,}</b>, {work:.1f} times the operations, "
-        "in {time:.1f} times the time.",
+        "in {time:.1f} times the time: {slow:,.0f} ms in place of {fast:,.0f}.",
         n=len(cached.tokens),
         difference=difference,
         largest=largest,
@@ -311,6 +312,8 @@ def proof(lesson: Lesson, measurement: Measurement) -> None:
         cached=cached.rows_computed,
         work=operations[1] / operations[0],
         time=times[1] / times[0],
+        slow=1e3 * times[1],
+        fast=1e3 * times[0],
     )
     prose.aside(
         "Less work saves less time than it seems: a step has to read all weights, {weights:.0f} MB, whether it "
