@@ -121,7 +121,11 @@ anatomy.try_presets(
             "DeepSeek keeps one compressed vector in place of 128 keys and values.",
             {"shape": "DeepSeek-V3", "context": 131_072, "cache_bits": 16, "requests": 1},
         ),
-        ("This model", "The open model at a thousand tokens.", {"shape": "open", "context": 1_024, "requests": 1}),
+        (
+            "Make it fit",
+            "Llama 3.1 70B with weights in 4 bits and its cache in 8, on one machine of 80 GB.",
+            {"shape": "Llama-3.1-70B", "context": 131_072, "cache_bits": 8, "weight_bits": 4, "gpu": "NVIDIA H100 SXM"},
+        ),
     ],
 )
 parts.check(lesson)

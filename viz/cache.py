@@ -42,7 +42,7 @@ def held_grid(
     every = max(1, -(-len(held) // 8))
     ticks = list(range(0, len(held), every))
     figure.update_yaxes(title="layer", range=[len(held) - 0.4, -0.6], tickmode="array", tickvals=ticks, showgrid=False)
-    return figure
+    return figure.update_yaxes(zeroline=False)
 
 
 def _held_bars(phase: str, held: Sequence[int], seen: int, first: int, end: int, theme: Theme) -> go.Bar:
@@ -59,10 +59,15 @@ def _held_bars(phase: str, held: Sequence[int], seen: int, first: int, end: int,
         customdata=np.stack([counts, starts], axis=1),
         marker={
             "color": theme.colour(role),
-            "pattern": {"shape": hatch, "fgcolor": theme.colour("background"), "fillmode": "overlay", "solidity": 0.25},
+            "pattern": _hatched(hatch, theme),
         },
         hovertemplate=f"layer %{{y}}: %{{customdata[0]}} positions from the {phase}<extra></extra>",
     )
+
+
+def _hatched(shape: str | list[str], theme: Theme) -> dict:
+    """A light hatch over a full colour."""
+    return {"shape": shape, "fgcolor": theme.colour("background"), "fillmode": "overlay", "solidity": 0.25}
 
 
 def _between(columns: int, layers: int, theme: Theme) -> go.Scatter:
@@ -122,7 +127,7 @@ def growth_bars(sizes: Sequence[int], formula: Sequence[int], theme: Theme = LIG
             y=list(sizes),
             marker={
                 "color": [theme.colour(role) for role, _, _ in phases],
-                "pattern": {"shape": [hatch for *_, hatch in phases], "fgcolor": theme.colour("background")},
+                "pattern": _hatched([hatch for *_, hatch in phases], theme),
             },
             hovertemplate="after step %{x}: %{y:,} bytes in the tensors<extra></extra>",
         )
@@ -136,7 +141,7 @@ def growth_bars(sizes: Sequence[int], formula: Sequence[int], theme: Theme = LIG
     figure = styled(figure, theme, 240, bargap=0.3)
     ticks = [0, *range(4, len(sizes), 4)]
     names = ["0 (prefill)", *map(str, ticks[1:])]
-    figure.update_xaxes(title="step", tickmode="array", tickvals=ticks, ticktext=names, showgrid=False)
+    figure.update_xaxes(title="step", tickmode="array", tickvals=ticks, ticktext=names, showgrid=False, zeroline=False)
     top = 1.15 * max(*sizes, *formula, 1)
     return figure.update_yaxes(title="bytes", rangemode="tozero", range=[0, top], tickformat="~s", nticks=5)
 
@@ -238,7 +243,9 @@ def answers(
         figure.add_trace(bar, row=1, col=column)
     figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
     figure.update_xaxes(range=[0, 1.4 * float(bars.max())], showticklabels=False, showgrid=False)
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False)
+    figure.update_yaxes(
+        tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False, zeroline=False
+    )
     figure.update_yaxes(range=[len(rows) - 0.4, -0.6])
     figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
     return figure

@@ -132,6 +132,7 @@ def memory_bars(rows: Sequence[dict], memory: int, theme: Theme = LIGHT) -> go.F
         ticktext=[row["name"] for row in rows],
         range=[len(rows) - 0.4, -0.6],
         showgrid=False,
+        zeroline=False,
     )
     return figure.update_xaxes(title="GB", range=[0, 1.12 * longest / GB], nticks=6)
 
@@ -268,7 +269,9 @@ def size_bars(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], 
         )
     )
     figure = styled(figure, theme, 40 + 34 * len(names), barmode="stack", bargap=0.35)
-    figure.update_yaxes(tickmode="array", tickvals=places, showgrid=False, range=[len(names) - 0.4, -0.6])
+    figure.update_yaxes(
+        tickmode="array", tickvals=places, showgrid=False, range=[len(names) - 0.4, -0.6], zeroline=False
+    )
     figure.update_yaxes(ticktext=[escaped(shortened(name, 34)) for name in names])
     return figure.update_xaxes(range=[0, 1.75 * max(totals) / GB], showticklabels=False, showgrid=False)
 
@@ -302,7 +305,7 @@ def second_bars(names: Sequence[str], seconds: Sequence[float], theme: Theme = L
     )
     figure = styled(figure, theme, 80 + 34 * len(names), bargap=0.35)
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(names), showgrid=False)
-    figure.update_yaxes(range=[len(names) - 0.4, -0.6])
+    figure.update_yaxes(range=[len(names) - 0.4, -0.6], zeroline=False)
     return figure.update_xaxes(title="seconds a step", range=[0, 1.3 * max(seconds)], nticks=5, tickformat="~g")
 
 

@@ -87,19 +87,23 @@ def cache_equation(lesson: Lesson, sizing: Sizing) -> None:
     """The cache with the numbers put in; layers with a window, and latent attention, by their own lines."""
     shape = sizing.shape
     if shape.latent_size:
-        a_token, words = "{latent} numbers (one compressed vector for K and V together)", "latent"
+        a_token = "{latent} numbers (one compressed vector for K and V together)"
     else:
-        a_token, words = "2 (<b class='k'>K</b> and <b class='v'>V</b>) × {kv} KV heads × {size} head size", "plain"
+        a_token = "2 (<b class='k'>K</b> and <b class='v'>V</b>) × {kv} KV heads × {size} head size"
     tail = "{bytes:g} bytes a value × {requests:,} request" + ("s" if sizing.requests > 1 else "")
     lines = []
     if sizing.global_layers:
-        lines.append(f"{a_token} × {{everywhere}} layers × {{tokens:,}} tokens × {tail} = {{global_bytes:,}} bytes")
+        lines.append(
+            f"{a_token} × {{everywhere}} layers\n  × {{tokens:,}} tokens × {tail}\n  = {{global_bytes:,}} bytes"
+        )
     if shape.windowed_layers:
         lines.append(
-            f"{a_token} × {{windowed}} layers × min({{tokens:,}}, window {{window:,}}) tokens × {tail} = "
-            "{windowed_bytes:,} bytes"
+            f"{a_token} × {{windowed}} layers with a window\n  × min({{tokens:,}}, {{window:,}}) tokens × {tail}\n"
+            "  = {windowed_bytes:,} bytes"
         )
-    lines.append("cache   = {total:,} bytes = <b class='a'>{units}</b>")
+    if len(lines) == 2:
+        lines.append("together {total:,} bytes")
+    lines.append("  = <b class='c'>{units}</b>")
     prose.equation(
         "\n".join(lines),
         latent=shape.latent_size,
@@ -116,7 +120,7 @@ def cache_equation(lesson: Lesson, sizing: Sizing) -> None:
         total=sizing.bytes,
         units=prose.literal(both_units(sizing.bytes)),
     )
-    if words == "latent":
+    if shape.latent_size:
         prose.aside(
             "Latent attention: no factor 2 and no KV heads. All heads' keys and values are worked out again from one "
             "vector of {latent} numbers a layer.",
@@ -130,12 +134,16 @@ def weights_equation(lesson: Lesson, sizing: Sizing) -> None:
     tied = "its first and last matrix are the same table, counted once"
     apart = "its first and last matrix are two tables, both counted"
     prose.equation(
-        "weights = {parameters:,} parameters × {bytes:g} bytes = {size:,} bytes = {units}\n          ({tables})",
+        "{parameters:,} parameters × {bytes:g} bytes\n  = {size:,} bytes = <b class='c'>{units}</b>",
         parameters=shape.parameters,
         bytes=bits / 8,
         size=sizing.weights(bits),
         units=prose.literal(both_units(sizing.weights(bits))),
+    )
+    prose.aside(
+        "The weights: {tables}.{estimate}",
         tables=prose.Html(tied if shape.tied_embeddings else apart),
+        estimate=prose.Html(" Without the scales that go with so few bits: an estimate." if bits < 16 else ""),
     )
 
 
@@ -143,7 +151,7 @@ def size_sentences(lesson: Lesson, sizing: Sizing) -> None:
     """The calculation read aloud, and what is particular about it."""
     shape = sizing.shape
     prose.read_aloud(
-        "{name} keeps {each:,} bytes for one token at {bits} bits. {requests} of {tokens:,} tokens make {total}: "
+        "{name} keeps {each:,} bytes for one token at {bits} bits. {requests} of {tokens:,} tokens: {total}, "
         "{ratio:.2g} times the bytes of its weights at {weight_bits} bits.",
         name=prose.literal(name_of(lesson)),
         each=Sizing(shape, 1, sizing.bits).bytes,
@@ -165,6 +173,13 @@ def size_sentences(lesson: Lesson, sizing: Sizing) -> None:
         )
     if note := notes().get(lesson.view.shape):
         prose.aside("Of this shape: {note}.", note=prose.literal(note))
+    if sizing.bits < 16:
+        stored = sizing.in_bits(int(sizing.bits))[1]
+        prose.aside(
+            "An estimate: the values alone. With a scale and a zero for each {group} values it would be {stored}.",
+            group=sizing.group,
+            stored=prose.literal(both_units(stored)),
+        )
     if sizing.tokens in (ROUND, POWER):
         _two_lengths(sizing)
 

@@ -110,6 +110,10 @@ def fit_sentence(lesson: Lesson, shared: dict[str, Fit]) -> None:
         asked=prose.literal(_asked_for(view, longest)),
     )
     prose.aside(
+        "Grey: weights. Crossed: set aside. Hatched: caches, one block each, or one for all beyond {most}. Pale: left.",
+        most=figures.MOST_SEGMENTS,
+    )
+    prose.aside(
         "A server that sets memory aside for the longest request serves {worst:,} at once. One that gives each "
         "request what it uses, page by page, serves up to {usual:,} typical ones.",
         worst=longest.requests,
