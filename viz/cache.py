@@ -132,7 +132,7 @@ def growth_bars(sizes: Sequence[int], formula: Sequence[int], theme: Theme = LIG
             hovertemplate="after step %{x}: %{y:,} bytes in the tensors<extra></extra>",
         )
     )
-    mark = {"symbol": "line-ew", "size": 16 * theme.scale, "line": {"color": theme.colour("pin"), "width": 3}}
+    mark = {"symbol": "line-ew", "size": 11 * theme.scale, "line": {"color": theme.colour("pin"), "width": 3}}
     figure.add_trace(
         go.Scatter(
             x=steps, y=list(formula), mode="markers", marker=mark, hovertemplate="formula: %{y:,}<extra></extra>"
@@ -290,8 +290,9 @@ def divergence_lines(curves: dict[int, Sequence[float]], theme: Theme = LIGHT) -
         )
     longest = max((len(values) for values in curves.values()), default=1)
     figure = styled(figure, theme, 260)
-    figure.update_xaxes(title="step", range=[0.5, longest + 1.5], dtick=2, tick0=1, showgrid=False)
-    return figure.update_yaxes(title="KL, nats (logarithmic)", type="log", dtick=1, exponentformat="power")
+    figure.update_xaxes(title="step", range=[0.5, longest + 1.5], showgrid=False)
+    figure.update_xaxes(tickmode="array", tickvals=list(range(1, longest, 2)))
+    return figure.update_yaxes(title="KL, nats (logarithmic)", type="log", dtick=1, exponentformat="none")
 
 
 def divergence_table(curves: dict[int, Sequence[float]]) -> pd.DataFrame:

@@ -197,7 +197,7 @@ def _segment(place: int, part: dict, theme: Theme) -> go.Bar:
         },
         text=[part["letter"] if part["share"] > 0.015 + 0.011 * len(part["letter"]) else ""],
         textposition="inside",
-        insidetextanchor="middle",
+        insidetextanchor="middle" if part["base"] else "start",
         textangle=0,
         constraintext="none",
         textfont={"color": theme.colour("ink" if light or hollow else "background"), "size": 14 * theme.scale},
@@ -273,7 +273,7 @@ def size_bars(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], 
         tickmode="array", tickvals=places, showgrid=False, range=[len(names) - 0.4, -0.6], zeroline=False
     )
     figure.update_yaxes(ticktext=[escaped(shortened(name, 34)) for name in names])
-    return figure.update_xaxes(range=[0, 1.75 * max(totals) / GB], showticklabels=False, showgrid=False)
+    return figure.update_xaxes(range=[0, 2.2 * max(totals) / GB], showticklabels=False, showgrid=False)
 
 
 def size_table(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], prices: Sequence[str]) -> pd.DataFrame:

@@ -122,9 +122,9 @@ def bytes_equation(lesson: Lesson, each: TimedPass) -> None:
     prose.equation(
         "2 (<b class='k'>K</b> and <b class='v'>V</b>) × "
         f"{held} × {{kv}} KV heads × {{size}} numbers × {{each}} bytes\n"
-        "      by formula  = {formula:>12,} bytes\n"
-        "the tensors, summed = {tensors:>10,} bytes   {verdict}\n"
-        "                  = {units}",
+        "  by formula    {formula:>12,} bytes\n"
+        "  in tensors    {tensors:>12,} bytes   {verdict}\n"
+        "                <b class='c'>{units}</b>",
         layers=shape.layers - shape.windowed_layers,
         seen=everywhere,
         short=shape.windowed_layers,
@@ -154,7 +154,7 @@ def head_choice(lesson: Lesson) -> None:
 
 def rows_figures(lesson: Lesson, writing: TimedWriting, step: int) -> None:
     """The real K and V rows of one KV head, those of this step outlined."""
-    view, each = lesson.view, writing.passes[step]
+    view, shape, each = lesson.view, lesson.lm.architecture, writing.passes[step]
     if writing.rows is None:
         prose.aside("The rows are copied out of the cache when writing has come to an end.")
         return
@@ -168,10 +168,15 @@ def rows_figures(lesson: Lesson, writing: TimedWriting, step: int) -> None:
     held = each.held[view.layer]
     prose.aside(
         "Layer {layer}, KV head {kv}: two rows of {size} numbers a position. The outlined rows are new in this step; "
-        "all others were only read. Keys are kept after they were turned by their position.{dropped}",
+        "all others were only read.{turned}{dropped}",
         layer=view.layer,
         kv=view.kv_head,
-        size=lesson.lm.architecture.head_size,
+        size=shape.head_size,
+        turned=prose.Html(
+            " Keys are kept as they are after they were turned by their position."
+            if shape.position_encoding == "RoPE"
+            else ""
+        ),
         dropped=prose.Html(
             f" After this step the layer held {held} rows; those it has dropped since cannot be shown."
             if held > len(labels)

@@ -137,9 +137,12 @@ def divergence_figure(lesson: Lesson, exact: KeptIn, others: tuple[KeptIn, ...])
     anatomy.figure(
         figures.divergence_lines(curves, lesson.theme),
         key="bits_divergence",
-        title="How far the answer moves, step by step, while the text is still the same",
+        title="KL divergence of each step's answer from the exact cache's, while the text is still the same",
         mark=prose.FROM_THE_MODEL,
         alt=f"The divergence is largest at {worst} bits: {max(curves[worst]):.2g} nats.",
         table=lambda: figures.divergence_table(curves),
     )
-    prose.aside("KL divergence: 0 where both give every token the same probability. Drawn until the texts part.")
+    prose.aside(
+        "KL divergence is 0 where both give every token the same probability. It is drawn up to where the texts "
+        "part: after that, the answers are to different questions."
+    )

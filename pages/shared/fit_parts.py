@@ -136,12 +136,12 @@ def remedies(lesson: Lesson, sizing: Sizing) -> list[tuple[str, int, int, str]]:
         name = f"{count} KV heads" if count > 1 else "1 KV head"
         price = "query heads share keys and values: a little quality; the model must be trained so"
         if count == shape.query_heads:
-            name, price = f"{name}, one a query head", "the most memory"
+            name, price = f"all {name}", "the most memory: one KV head a query head"
         if count != shape.kv_heads or shape.latent_size:
             found.append((name, size, 0, price))
     if not shape.windowed_layers and sizing.tokens > WINDOW:
         price = f"what lies more than {WINDOW:,} tokens back can only arrive through the layers between"
-        found.append((f"window of {WINDOW:,}, all layers", sizing.with_window(WINDOW), 0, price))
+        found.append((f"window of {WINDOW:,}", sizing.with_window(WINDOW), 0, price))
     for bits in (8, 4, 2):
         if bits < sizing.bits:
             alone, stored = sizing.in_bits(bits)
