@@ -93,11 +93,10 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
     height = 250 * len(lanes) + 90
     figure = styled(figure, theme, height, barmode="overlay", clickmode="event+select", bargap=0)
     figure.update_layout(
-        margin={"l": 8, "r": 16, "t": 64 * theme.scale, "b": 8},
+        margin={"l": 8, "r": 16, "t": 32 * theme.scale, "b": 8},
         showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "yref": "container", "x": 0, "traceorder": "normal"},
+        legend={"orientation": "h", "x": 0, "y": -0.3 / len(lanes), "yanchor": "top", "traceorder": "normal"},
     )
-    figure.update_layout(legend={"y": 1.0, "yanchor": "top"})
     figure.update_xaxes(range=[0, longest * 1.02], showgrid=False, title=None)
     figure.update_xaxes(title="milliseconds", row=len(lanes), col=1)
     figure.update_yaxes(range=[0, highest * 1.3], title="positions", rangemode="tozero")

@@ -144,7 +144,7 @@ def sentence(lesson: Lesson, writing: TimedWriting) -> None:
 
 def noise(measurement: Measurement | None) -> None:
     """What a time here is worth."""
-    if measurement is None:
+    if measurement is None or measurement.cached is None:
         return
     total = measurement.cached.total
     prose.aside(

@@ -99,6 +99,8 @@ def test_a20_too_much_text_is_counted_and_refused(slug):
         {"model": "<script>alert(1)</script>", "classroom": "9"},
         {"t": "0", "written": "7042.30.198", "position": "6"},
         {"written": "2"},
+        {"step": "-9", "kv_head": "99", "shape": "<x>", "context": "0", "typical": "-3", "requests": "1e9"},
+        {"cache_bits": "3", "weight_bits": "x", "gpu": "../x", "overhead": "inf", "step": "77"},
         {"written": "0.2.7042.0~1.1.1", "branch": "1"},
     ],
 )
