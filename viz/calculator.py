@@ -36,7 +36,7 @@ def in_gb(size: float) -> str:
 def growth_curve(
     tokens: np.ndarray, everywhere: np.ndarray, windowed: np.ndarray, chosen: int, theme: Theme = LIGHT
 ) -> go.Figure:
-    """Bytes of the cache against tokens; layers with a window lie on top of the others, hatched.
+    """Bytes of the cache against tokens; layers with a window lie below the others, hatched.
 
     Args:
         tokens: from none to the longest context.
@@ -45,8 +45,8 @@ def growth_curve(
     """
     figure = go.Figure()
     for name, values, role, hatch in (
-        ("layers that see everything", everywhere, "cache", ""),
         ("layers with a window", windowed, "accent", "/"),
+        ("layers that see everything", everywhere, "cache", ""),
     ):
         if not values.any():
             continue
@@ -68,7 +68,7 @@ def growth_curve(
         figure.add_trace(_chosen_point(tokens, total, chosen, theme))
     figure = styled(figure, theme, 320, showlegend=bool(windowed.any() and everywhere.any()))
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
-    figure.update_xaxes(title="tokens of a request", range=[0, tokens[-1]], tickformat=",", nticks=6)
+    figure.update_xaxes(title="tokens of a request", range=[0, 1.02 * tokens[-1]], tickformat=",", nticks=6)
     return figure.update_yaxes(title="GB", range=[0, 1.2 * float(total.max()) / GB or 1], nticks=6, tickformat="~g")
 
 
@@ -121,9 +121,17 @@ def memory_bars(rows: Sequence[dict], memory: int, theme: Theme = LIGHT) -> go.F
         for part in _segments(row, theme):
             figure.add_trace(_segment(place, part, theme))
     figure.add_vline(x=memory / GB, line={"color": theme.colour("pin"), "width": 3 * theme.scale})
-    end = {"x": memory / GB, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    figure.add_annotation(**end, text=f"memory: {in_gb(memory)}", font={"color": theme.colour("pin")})
     longest = max(memory, *(row["weights"] + row["overhead"] + row["a_request"] for row in rows))
+    figure.add_annotation(
+        x=memory / GB,
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        xanchor="right" if memory > 0.7 * longest else "center",
+        showarrow=False,
+        text=f"memory: {in_gb(memory)}",
+        font={"color": theme.colour("pin")},
+    )
     figure = styled(figure, theme, 70 + 74 * len(rows), barmode="overlay", bargap=0.35)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
     figure.update_yaxes(
@@ -140,7 +148,7 @@ def memory_bars(rows: Sequence[dict], memory: int, theme: Theme = LIGHT) -> go.F
 def _segments(row: dict, theme: Theme) -> list[dict]:
     """The parts of one bar, from zero on: what each is, its bytes, its look, and its letter."""
     parts = [
-        {"name": "weights", "size": row["weights"], "role": "muted", "hatch": "", "letter": "weights"},
+        {"name": "weights", "size": row["weights"], "role": "muted", "hatch": "", "letter": " weights"},
         {"name": "overhead", "size": row["overhead"], "role": "ink", "hatch": "x", "letter": "rest"},
     ]
     fitting, each = row["requests"], row["a_request"]

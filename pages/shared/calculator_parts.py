@@ -90,7 +90,7 @@ def cache_equation(lesson: Lesson, sizing: Sizing) -> None:
         a_token = "{latent} numbers (one compressed vector for K and V together)"
     else:
         a_token = "2 (<b class='k'>K</b> and <b class='v'>V</b>) × {kv} KV heads × {size} head size"
-    tail = "{bytes:g} bytes a value × {requests:,} request" + ("s" if sizing.requests > 1 else "")
+    tail = "{bytes:g} {byte} a value × {requests:,} request" + ("s" if sizing.requests > 1 else "")
     lines = []
     if sizing.global_layers:
         lines.append(
@@ -114,6 +114,7 @@ def cache_equation(lesson: Lesson, sizing: Sizing) -> None:
         window=shape.sliding_window,
         tokens=sizing.tokens,
         bytes=sizing.bits / 8,
+        byte=prose.Html("byte" if sizing.bits == 8 else "bytes"),
         requests=sizing.requests,
         global_bytes=sizing.global_bytes,
         windowed_bytes=sizing.windowed_bytes,
@@ -134,9 +135,10 @@ def weights_equation(lesson: Lesson, sizing: Sizing) -> None:
     tied = "its first and last matrix are the same table, counted once"
     apart = "its first and last matrix are two tables, both counted"
     prose.equation(
-        "{parameters:,} parameters × {bytes:g} bytes\n  = {size:,} bytes = <b class='c'>{units}</b>",
+        "{parameters:,} parameters\n  × {bytes:g} {byte} a weight\n  = {size:,} bytes\n  = <b class='c'>{units}</b>",
         parameters=shape.parameters,
         bytes=bits / 8,
+        byte=prose.Html("byte" if bits == 8 else "bytes"),
         size=sizing.weights(bits),
         units=prose.literal(both_units(sizing.weights(bits))),
     )

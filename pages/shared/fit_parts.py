@@ -98,8 +98,8 @@ def fit_sentence(lesson: Lesson, shared: dict[str, Fit]) -> None:
         )
         return
     prose.read_aloud(
-        "After the weights ({weights}) and {overhead:g} GB set aside, {room} are left for caches. <b>{worst:,}</b> "
-        "requests of {context:,} tokens fit, or <b>{usual:,}</b> of {typical:,}. {asked}",
+        "After the weights ({weights}) and {overhead:g} GB set aside, {room} are left for caches. Of requests with "
+        "{context:,} tokens, <b>{worst:,}</b> fit at once; of those with {typical:,}, <b>{usual:,}</b>. {asked}",
         weights=prose.literal(both_units(longest.weights)),
         overhead=view.overhead,
         room=prose.literal(both_units(longest.room)),
@@ -123,9 +123,10 @@ def fit_sentence(lesson: Lesson, shared: dict[str, Fit]) -> None:
 
 def _asked_for(view: View, longest: Fit) -> str:
     """What becomes of the requests the calculator was asked for."""
-    fit = "fits" if view.requests <= longest.requests else "does not fit"
-    many = "The one request" if view.requests == 1 else f"All {view.requests:,} requests"
-    return f"{many} asked for above: {fit}." if view.requests == 1 else f"{many} asked for above: that {fit}."
+    if view.requests == 1:
+        return f"The one request asked for above {'fits' if longest.requests else 'does not fit'}."
+    fit = "fit" if view.requests <= longest.requests else "do not fit"
+    return f"The {view.requests:,} requests asked for above {fit}."
 
 
 def remedies(lesson: Lesson, sizing: Sizing) -> list[tuple[str, int, int, str]]:
@@ -205,4 +206,13 @@ def offload_figure(lesson: Lesson, sizing: Sizing) -> None:
         table=lambda: figures.second_table(names, seconds),
         size=prose.literal(both_units(sizing.bytes)),
         gpu=prose.literal(lesson.view.gpu),
+    )
+    prose.read_aloud(
+        "In its own memory {gpu} reads the cache in {own} a step. Over PCI Express each step waits {fastest} to "
+        "{slowest} for it, before anything is computed: {times:,.0f} times as long at best.",
+        gpu=prose.literal(lesson.view.gpu),
+        own=prose.literal(figures.milliseconds(own)),
+        fastest=prose.literal(figures.milliseconds(fastest)),
+        slowest=prose.literal(figures.milliseconds(slowest)),
+        times=fastest / own,
     )

@@ -116,8 +116,8 @@ def test_sizes_have_both_units(size, text):
 def test_windows_are_drawn_apart_and_the_chosen_length_is_marked():
     tokens = np.array([0, 1_000, 2_000])
     figure = calculator.growth_curve(tokens, np.array([0, 1, 2]) * 10**9, np.array([0, 1, 1]) * 10**9, 1_000)
-    assert [list(each.y) for each in figure.data] == [[0, 1, 2], [0, 1, 1], [2]]
-    assert figure.data[1].fillpattern.shape
+    assert [list(each.y) for each in figure.data] == [[0, 1, 1], [0, 1, 2], [2]]
+    assert figure.data[0].fillpattern.shape
     assert figure.data[2].text[0] == "1,000 tokens: 2 GB = 1.86 GiB"
     beyond = calculator.growth_curve(tokens, np.array([0, 1, 2]), np.array([0, 0, 0]), 3_000)
     assert len(beyond.data) == 1, "a length beyond the axis has no mark, absent windows no line"
