@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 
-from tests.bench import head_change, overview, report, sampling_move, start, tracing, writing
+from tests.bench import cached, head_change, overview, report, sampling_move, start, tracing, writing
 from tests.bench.app import chromium
 from tests.bench.bench import Bench
 from tests.bench.report import Row
@@ -16,6 +16,7 @@ Topic = Callable[[Bench], Iterator[Row]]
 TOPICS: dict[str, Topic] = {
     "trace": tracing.rows,
     "generate": writing.rows,
+    "cache": cached.rows,
     "overview": overview.rows,
     "script": head_change.rows_of_script,
 }

@@ -79,17 +79,17 @@ def repeated(what: str, times: Sequence[Taken], goal: float) -> Iterator[Row]:
     yield single("  in processor time", spread_of(times, "processor"))
 
 
-def compared(what: str, pairs: Pairs, goal: float, per: int = 1) -> Iterator[Row]:
+def compared(what: str, pairs: Pairs, goal: float | None = None, per: int = 1) -> Iterator[Row]:
     """Two things timed turn by turn, by both clocks.
 
     Args:
-        goal: the ratio aimed at, at most, by the clock on the wall.
+        goal: the ratio aimed at, at most, by the clock on the wall; None where there is none.
         per: what the times are divided by: the tokens of one turn.
     """
     for name, clock in ((what, "wall"), ("  in processor time", "processor")):
         ours, theirs = spread_of(pairs.ours, clock, per), spread_of(pairs.theirs, clock, per)
         row = Row(name, spread(ours), spread(theirs), spread(pairs.ratio(clock), factor))
-        if clock == "wall":
+        if clock == "wall" and goal is not None:
             met = pairs.ratio().median <= goal
             row = replace(row, goal=f"ratio ≤ {factor(goal)}", met=met, noise=theirs.high / theirs.low)
         yield row
