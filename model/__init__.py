@@ -12,11 +12,13 @@ block; a *query head* looks through one *KV head*; *head size* numbers make a qu
 """
 
 from model import edits
+from model.cost import kv_bytes
 from model.errors import ExplainerError, ModelBusy, ModelUnavailable, ModelUnsupported, SettingRefused, TextRefused
 from model.generation import Step, Stop, generate
 from model.language_model import LanguageModel
 from model.merges import merge_steps
 from model.opening import from_parts, open_model
+from model.published import architectures
 from model.registry import DEFAULT_KEY, Listed, listed_models, missing
 from model.sampling import Draw, Settings, Stages, draw, draw_at, nucleus_size, sampling_stages, uniforms
 from model.tokens import Kind, Token, Tokens
@@ -41,11 +43,13 @@ __all__ = [
     "Token",
     "Tokens",
     "Trace",
+    "architectures",
     "draw",
     "draw_at",
     "edits",
     "from_parts",
     "generate",
+    "kv_bytes",
     "listed_models",
     "merge_steps",
     "missing",
