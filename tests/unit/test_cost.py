@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import DynamicCache
@@ -96,6 +96,7 @@ def test_latent_attention_keeps_one_vector_a_layer():
     assert kv_values(without, 1) == 61 * 2 * 128 * 128
 
 
+@settings(deadline=None)
 @given(tokens=st.integers(0, 10_000), requests=st.integers(1, 1_000), bits=st.sampled_from([2, 4, 8, 16, 32]))
 def test_caches_are_proportional_to_requests_and_bits(tokens, requests, bits):
     shape = architectures()["Gemma-2-9B"]
@@ -160,6 +161,7 @@ def test_a_tied_table_is_counted_once():
 # Operations
 
 
+@settings(deadline=None)
 @given(computed=st.integers(1, 40), read=st.integers(0, 40), window=st.integers(1, 50))
 def test_pairs_by_brute_force(computed, read, window):
     """Each computed position sees itself and those before, as far back as the window reaches."""
@@ -172,6 +174,7 @@ def test_pairs_by_brute_force(computed, read, window):
     assert work(shape, computed, read).attention == a_pair * (2 * everything + 3 * windowed)
 
 
+@settings(deadline=None)
 @given(prompt=st.integers(1, 300), written=st.integers(0, 60), name=st.sampled_from(sorted(architectures())))
 def test_with_the_cache_each_pair_is_worked_out_once(prompt, written, name):
     """Prefill and decodes together have the pairs, and the rows, of one pass over everything."""
@@ -184,6 +187,7 @@ def test_with_the_cache_each_pair_is_worked_out_once(prompt, written, name):
     assert sum(each.matrices for each in passes) == at_once.matrices + written * last_matrix
 
 
+@settings(deadline=None)
 @given(prompt=st.integers(1, 300), written=st.integers(0, 60))
 def test_without_the_cache_rows_are_a_staircase(prompt, written):
     """Pass k computes prompt + k rows again: the sum over the staircase, in closed form."""
@@ -347,6 +351,7 @@ def test_a_machine_without_a_source_is_refused():
 # Does it fit?
 
 
+@settings(deadline=None)
 @given(
     name=st.sampled_from(sorted(architectures())),
     memory=st.integers(1, 2 * 10**12),
