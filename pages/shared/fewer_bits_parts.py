@@ -56,6 +56,9 @@ def show(lesson: Lesson, points: Points) -> None:
     bytes_equation(lesson, points.items)
     if not others:
         return
+    if len(exact.tokens) == 1:
+        prose.aside("The continuation ends with its first token: no pass reads the cache.")
+        return
     answers_figure(lesson, exact, others)
     departures(lesson, exact, others)
     divergence_figure(lesson, exact, others)
@@ -86,12 +89,8 @@ def _name(run: KeptIn, exact: KeptIn) -> str:
 def answers_figure(lesson: Lesson, exact: KeptIn, others: tuple[KeptIn, ...]) -> None:
     """The next token at the first pass that reads rounded values."""
     runs, labels = (exact, *others), lesson.lm.vocabulary.labels
-    together = [run for run in runs if run.departs(exact) != 0 and len(run.logits) > 1]
-    if len(together) < 2:
-        prose.aside("The continuation ends with its first token: no pass reads the cache.")
-        return
-    chosen, bars = likeliest_together(together, step=1, shown=SHOWN)
-    names = [_name(run, exact) for run in together]
+    chosen, bars = likeliest_together(runs, step=1, shown=SHOWN)
+    names = [_name(run, exact) for run in runs]
     rest = f"{lesson.lm.architecture.vocabulary_size - len(chosen):,} others"
     tokens = [labels[id] for id in chosen]
     anatomy.figure(
@@ -111,8 +110,7 @@ def departures(lesson: Lesson, exact: KeptIn, others: tuple[KeptIn, ...]) -> Non
     """Where each continuation leaves the exact one."""
     labels, count = lesson.lm.vocabulary.labels, len(exact.tokens)
     for run in others:
-        divergence, place = run.divergence(exact), run.departs(exact)
-        step_1 = divergence[1] if len(divergence) > 1 else 0.0
+        step_1, place = run.divergence(exact)[1], run.departs(exact)
         start = "<b>{bits} bits</b>: {size} after the prompt. KL divergence at step 1: {kl:.2g} nats. "
         common = {"bits": run.bits, "size": prose.literal(both_units(run.prompt_bytes)), "kl": step_1}
         if place is None:

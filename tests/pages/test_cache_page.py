@@ -24,7 +24,7 @@ def opened(**parameters: str) -> AppTest:
 
 def ended(page: AppTest) -> AppTest:
     """Look again until nothing is being measured: a test's fragments do not run by themselves."""
-    until = time.monotonic() + 90
+    until = time.monotonic() + 300
     while any(each.label == "Stop" for each in page.button) and not page.exception:
         assert time.monotonic() < until, "the measurement does not end"
         time.sleep(1.0)
