@@ -19,7 +19,7 @@ from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_f
 from transformers.masking_utils import sdpa_mask
 
 from model.attention import attention_scores, attention_weights, visible_keys
-from model.edits import Edit, heads_off, hide_keys
+from model.edits import AttentionOff, Edits, FeedForwardOff, PositionsRemoved, change_mask, edited_mask, heads_off
 from model.parts import Parts
 
 ATTENTION_NAME = "explainer"
@@ -49,11 +49,16 @@ class AttentionRecord:
 class Recorder:
     """Collects one forward pass of one sequence, layer by layer.
 
-    With ``keep=False`` only the edits act and nothing is kept, as in generation.
+    Attributes:
+        edits: what is broken in this run, in every row of the batch.
+        keep: False if only the edits act and nothing is kept, as in generation.
+        rows: more edits for each row of the batch, so that many can be tried in one pass; empty
+            if there are none.
     """
 
-    edits: tuple[Edit, ...] = ()
+    edits: Edits = ()
     keep: bool = True
+    rows: tuple[Edits, ...] = ()
     attention: dict[int, AttentionRecord] = field(default_factory=dict)
     streams: dict[int, torch.Tensor] = field(default_factory=dict)
     attention_added: dict[int, torch.Tensor] = field(default_factory=dict)
@@ -88,9 +93,8 @@ def observed_attention(module, query, key, value, attention_mask, scaling=None, 
     recorder = _recorder.get()
     softcap = kwargs.pop("softcap", None)
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    edits = recorder.edits if recorder else ()
-    if edits:
-        attention_mask = _edited_mask(attention_mask, query.shape[2], key, edits)
+    if recorder is not None:
+        attention_mask = _edited_mask(attention_mask, query.shape[2], key, recorder)
     if softcap is None:
         output, _ = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scale, **kwargs
@@ -99,9 +103,9 @@ def observed_attention(module, query, key, value, attention_mask, scaling=None, 
         output = _capped_attention(query, key, value, attention_mask, scale, softcap)
     if recorder is None:
         return output, None
-    off = heads_off(module.layer_idx, edits)
-    if off:
-        output[:, :, off] = 0.0
+    for row, edits in _by_rows(recorder):
+        if off := heads_off(module.layer_idx, edits):
+            output[row, :, off] = 0.0
     if recorder.keep:
         recorder.attention[module.layer_idx] = AttentionRecord(
             query[0], key[0], value[0], scale, kwargs.get("sliding_window"), softcap
@@ -109,10 +113,19 @@ def observed_attention(module, query, key, value, attention_mask, scaling=None, 
     return output, None
 
 
-def _edited_mask(mask: torch.Tensor | None, queries: int, key: torch.Tensor, edits: tuple[Edit, ...]) -> torch.Tensor:
-    keys = key.shape[2]
-    visible = visible_keys(queries, keys, device=key.device) if mask is None else mask[0, 0]
-    return hide_keys(visible, edits)[None, None]
+def _by_rows(recorder: Recorder) -> list[tuple[slice | int, Edits]]:
+    """Which rows of the batch each set of edits is for."""
+    return [(slice(None), recorder.edits), *enumerate(recorder.rows)]
+
+
+def _edited_mask(mask: torch.Tensor | None, queries: int, key: torch.Tensor, recorder: Recorder) -> torch.Tensor | None:
+    """The mask once the edits have acted; as it was where none is about who sees whom."""
+    if not any(change_mask(edits) for _, edits in _by_rows(recorder)):
+        return mask
+    visible = visible_keys(queries, key.shape[2], device=key.device) if mask is None else mask[0, 0]
+    if not recorder.rows:
+        return edited_mask(visible, recorder.edits)[None, None]
+    return torch.stack([edited_mask(visible, recorder.edits + edits) for edits in recorder.rows])[:, None]
 
 
 def _capped_attention(query, key, value, mask, scale, softcap):
@@ -130,11 +143,47 @@ AttentionMaskInterface.register(ATTENTION_NAME, sdpa_mask)
 
 def put_on(parts: Parts) -> None:
     """Put the permanent hooks on a model that has just been opened, once."""
+    if parts.rotary is not None:
+        parts.rotary.register_forward_hook(_remove_turns)
+    if parts.learned_positions is not None:
+        parts.learned_positions.register_forward_hook(_remove_positions)
     parts.blocks[0].register_forward_pre_hook(_keep_input, with_kwargs=True)
     for layer, block in enumerate(parts.blocks):
         block.register_forward_hook(_keeper("streams", layer + 1))
-        parts.attention_writer(block).register_forward_hook(_keeper("attention_added", layer))
-        parts.feed_forward_writer(block).register_forward_hook(_keeper("feed_forward_added", layer))
+        for writer, name, off in (
+            (parts.attention_writer(block), "attention_added", AttentionOff(layer)),
+            (parts.feed_forward_writer(block), "feed_forward_added", FeedForwardOff(layer)),
+        ):
+            writer.register_forward_hook(_silencer(off))  # before what is added is kept
+            writer.register_forward_hook(_keeper(name, layer))
+
+
+def _remove_turns(module, args, output):
+    """RoPE as at position 0, which turns nothing; some models scale what they turn, and still do."""
+    recorder = _recorder.get()
+    if recorder and PositionsRemoved() in recorder.edits:
+        cosine, sine = output
+        return torch.full_like(cosine, getattr(module, "attention_scaling", 1.0)), torch.zeros_like(sine)
+    return None
+
+
+def _remove_positions(module, args, output):
+    recorder = _recorder.get()
+    return torch.zeros_like(output) if recorder and PositionsRemoved() in recorder.edits else None
+
+
+def _silencer(off: AttentionOff | FeedForwardOff):
+    def silence(module, args, output):
+        recorder = _recorder.get()
+        rows = [row for row, edits in _by_rows(recorder) if off in edits] if recorder else []
+        if not rows:
+            return None
+        added = (output[0] if isinstance(output, tuple) else output).clone()
+        for row in rows:
+            added[row] = 0.0
+        return (added, *output[1:]) if isinstance(output, tuple) else added
+
+    return silence
 
 
 def _keep_input(module, args, kwargs):

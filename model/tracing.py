@@ -68,7 +68,7 @@ class Trace:
         """Which key each query could see, (queries, keys), True where it could."""
         n = len(self)
         seen = visible_keys(n, n, self.records[layer].window, self.last_logits.device)
-        return edits_module.hide_keys(seen, self.edits)
+        return edits_module.edited_mask(seen, self.edits)
 
     @torch.inference_mode()
     def scores(self, layer: int, head: int) -> torch.Tensor:
@@ -193,7 +193,7 @@ def trace(lm: LanguageModel, text_or_ids: str | Tokens | Sequence[int], edits: I
     tokens, edits = as_tokens(lm, text_or_ids), tuple(edits)
     lm.check_length(len(tokens))
     shape = lm.architecture
-    edits_module.check(edits, shape.layers, shape.query_heads, len(tokens))
+    edits_module.check(edits, shape, len(tokens))
     ids = torch.tensor([tokens.ids], device=lm.device)
     with lm.turns.take(), recording(Recorder(edits)) as recorder:
         output = lm.module(ids, use_cache=False, logits_to_keep=1)
