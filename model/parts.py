@@ -12,6 +12,7 @@ from model.errors import ModelUnsupported
 _BLOCKS = ("layers", "h", "blocks")
 _FINAL_NORM = ("norm", "ln_f", "final_layer_norm", "final_layernorm", "norm_f")
 _ATTENTION = ("self_attn", "attn", "attention", "self_attention")
+_ATTENTION_NORM = ("input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn")
 _FEED_FORWARD = ("mlp", "feed_forward", "ffn")
 _OUTPUT_PROJECTION = ("o_proj", "c_proj", "dense", "out_proj")
 _LEARNED_POSITIONS = ("wpe", "embed_positions", "position_embeddings")
@@ -40,10 +41,10 @@ class Parts:
     def attention_writer(self, block: nn.Module) -> nn.Module:
         """The module whose output is what attention adds to the residual stream.
 
-        Gemma 2 and 3 normalise that output before they add it.
+        Gemma 2 and 3, and OLMo 2, normalise that output before they add it.
         """
-        sandwiched = hasattr(block, "pre_feedforward_layernorm")
-        return block.post_attention_layernorm if sandwiched else _first(block, _ATTENTION, "attention")
+        sandwiched = hasattr(block, "post_feedforward_layernorm")
+        return block.post_attention_layernorm if sandwiched else first_part(block, _ATTENTION, "attention")
 
     def project_heads(self, block: nn.Module, heads: torch.Tensor) -> torch.Tensor:
         """What attention adds to the stream, from its heads' outputs.
@@ -54,15 +55,23 @@ class Parts:
         Returns:
             (positions, hidden size).
         """
-        attention = _first(block, _ATTENTION, "attention")
-        added = _first(attention, _OUTPUT_PROJECTION, "output projection")(heads)
+        attention = first_part(block, _ATTENTION, "attention")
+        added = first_part(attention, _OUTPUT_PROJECTION, "output projection")(heads)
         writer = self.attention_writer(block)
         return added if writer is attention else writer(added)
+
+    def attention_norm(self, block: nn.Module) -> nn.Module | None:
+        """The normalisation in front of attention, or None: OLMo 2 has none there."""
+        return first_part(block, _ATTENTION_NORM)
+
+    def feed_forward(self, block: nn.Module) -> nn.Module:
+        """The feed-forward network."""
+        return first_part(block, _FEED_FORWARD, "feed-forward network")
 
     def feed_forward_writer(self, block: nn.Module) -> nn.Module:
         """The module whose output is what the feed-forward network adds to the stream."""
         after = getattr(block, "post_feedforward_layernorm", None)
-        return after if after is not None else _first(block, _FEED_FORWARD, "feed-forward network")
+        return after if after is not None else self.feed_forward(block)
 
 
 def parts_of(module: PreTrainedModel) -> Parts:
@@ -74,10 +83,10 @@ def parts_of(module: PreTrainedModel) -> Parts:
     decoder = module.base_model
     parts = Parts(
         embedding=module.get_input_embeddings(),
-        learned_positions=_first(decoder, _LEARNED_POSITIONS),
+        learned_positions=first_part(decoder, _LEARNED_POSITIONS),
         rotary=next((part for part in decoder.modules() if hasattr(part, "inv_freq")), None),
-        blocks=_first(decoder, _BLOCKS, "list of layers"),
-        final_norm=_first(decoder, _FINAL_NORM, "final normalisation"),
+        blocks=first_part(decoder, _BLOCKS, "list of layers"),
+        final_norm=first_part(decoder, _FINAL_NORM, "final normalisation"),
         unembedding=module.get_output_embeddings(),
     )
     for block in parts.blocks:
@@ -85,7 +94,8 @@ def parts_of(module: PreTrainedModel) -> Parts:
     return parts
 
 
-def _first(owner: nn.Module, names: Iterable[str], meaning: str | None = None) -> nn.Module | None:
+def first_part(owner: nn.Module, names: Iterable[str], meaning: str | None = None) -> nn.Module | None:
+    """The first of ``names`` that ``owner`` has; None, or a refusal that says what it is for, without one."""
     for name in names:
         found = getattr(owner, name, None)
         if isinstance(found, nn.Module):

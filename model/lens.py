@@ -1,0 +1,104 @@
+"""What the model would say if a layer were its last: the logit lens (nostalgebraist 2020).
+
+The final normalisation and the unembedding are put on the residual stream as it leaves each layer.
+It is a way of reading, not something the model does: only the last layer was trained to be read so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.tracing import Trace
+
+#: Guesses kept at each step.
+GUESSES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LensColumn:
+    """The lens at one position. Step 0 is before layer 0, step l + 1 after layer l.
+
+    Attributes:
+        ids: the likeliest tokens of each step, likeliest first, (layers + 1, guesses).
+        probabilities: theirs, over the whole vocabulary, (layers + 1, guesses).
+        final: the token that the model itself finds likeliest at the end.
+        ranks: the place of ``final`` among all tokens at each step, 1 is first, (layers + 1,).
+        chances: the probability of ``final`` at each step, (layers + 1,).
+    """
+
+    ids: np.ndarray
+    probabilities: np.ndarray
+    final: int
+    ranks: np.ndarray
+    chances: np.ndarray
+
+    @property
+    def settled(self) -> int:
+        """The first step from which ``final`` stays in the first place to the end."""
+        behind = np.flatnonzero(self.ranks > 1)
+        return int(behind[-1]) + 1 if len(behind) else 0
+
+
+@torch.inference_mode()
+def lens_column(run: Trace, position: int) -> LensColumn:
+    """The lens at ``position`` through all layers; the last step is the model's own answer."""
+    before = torch.stack([stream[position] for stream in run.streams[:-1]])
+    logits = torch.cat([run.model.unembed(before), run.lens(len(run.streams) - 2, position)[None]])
+    probabilities = logits.softmax(-1)
+    best = logits.topk(min(GUESSES, logits.shape[-1]), dim=-1).indices
+    final = int(best[-1, 0])
+    ranks = 1 + (logits > logits[:, final, None]).sum(-1)
+    return LensColumn(
+        ids=best.cpu().numpy(),
+        probabilities=probabilities.gather(-1, best).cpu().numpy(),
+        final=final,
+        ranks=ranks.cpu().numpy(),
+        chances=probabilities[:, final].cpu().numpy(),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LensGrid:
+    """The lens at consecutive positions, rows are steps.
+
+    Attributes:
+        first: the first position.
+        columns: one a position.
+    """
+
+    first: int
+    columns: Sequence[LensColumn]
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The likeliest token of each cell, (layers + 1, positions)."""
+        return np.stack([column.ids[:, 0] for column in self.columns], axis=1)
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Its probability, (layers + 1, positions)."""
+        return np.stack([column.probabilities[:, 0] for column in self.columns], axis=1)
+
+    @property
+    def most_misleading(self) -> tuple[int, int] | None:
+        """(step, position) of the surest guess that is not what the model says in the end.
+
+        Step 0 is left out: there the token itself is looked up again.
+        """
+        finals = np.array([column.final for column in self.columns])
+        wrong = np.where(self.ids[1:] == finals, -1.0, self.probabilities[1:])
+        step, column = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        return (int(step) + 1, self.first + int(column)) if wrong[step, column] > 0 else None
+
+
+def window_around(position: int, count: int, most: int) -> range:
+    """At most ``most`` of ``count`` positions around ``position``.
+
+    The window moves in steps of half its width, so that it stands still when a neighbour of what
+    is selected is selected.
+    """
+    step = max(1, most // 2)
+    first = max(0, min(position // step * step - step // 2, count - most))
+    return range(first, min(count, first + most))
