@@ -57,10 +57,14 @@ def head_steppers(view: View, shape: Architecture) -> None:
         sharing_sentence(view, shape)
 
 
-def stepper(view: View, name: str, count: int) -> None:
-    """A number box for one field of the view that counts from 0 to ``count`` − 1."""
+def stepper(view: View, name: str, count: int, place: str = "") -> None:
+    """A number box for one field of the view that counts from 0 to ``count`` − 1.
+
+    Args:
+        place: where on the page it stands, if there is another for the same field.
+    """
     label = f"{name.capitalize()} (0–{count - 1})"
-    key = f"stepper_{name}"
+    key = f"stepper_{name}{place}"
     frame.bound_widget(st.number_input, view, name, label, key=key, min_value=0, max_value=count - 1)
 
 

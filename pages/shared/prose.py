@@ -5,6 +5,7 @@ holds values is written as a constant template and the values are put in escaped
 from the direction of writing around it.
 """
 
+from collections.abc import Sequence
 from html import escape
 from string import Formatter
 
@@ -61,6 +62,15 @@ def read_aloud(template: str, **values: object) -> None:
 def aside(template: str, **values: object) -> None:
     """A smaller note under a figure or control."""
     say(template, kind="aside", **values)
+
+
+def chips(labels: Sequence[str], marked: int | None = None) -> Html:
+    """Tokens one after the other, escaped; the one at ``marked`` is framed and says so."""
+    parts = []
+    for place, label in enumerate(labels):
+        frame = ' class="departs"' if place == marked else ""
+        parts.append(f"<bdi{frame}>{escape(label)}</bdi>")
+    return Html(" ".join(parts))
 
 
 def equation(template: str, **values: object) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 import streamlit as st
 
-from model import DEFAULT_KEY, Settings
+from model import DEFAULT_KEY, Settings, edits
+from model.edits import Edits
 
 DEFAULT_PROMPT = "The capital of France is"
 
@@ -21,6 +22,8 @@ DEFAULT_PROMPT = "The capital of France is"
 LONGEST_LINK = 4_000
 MAX_BRANCHES = 4
 MAX_BRANCH_TOKENS = 256
+MAX_EDITS = 32
+NO_EDITS = "none"
 #: The longest request of the calculator, tokens.
 MAX_CONTEXT = 100_000_000
 _LARGEST = 10**9
@@ -78,14 +81,23 @@ def _branches(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(branches) or ((),)
 
 
+def _edits(text: str) -> Edits:
+    """Edits as :func:`model.edits.spelled` writes them; ``none`` are none."""
+    return () if text == NO_EDITS else edits.read(text[:LONGEST_LINK])[:MAX_EDITS]
+
+
+def _write_edits(value: Edits) -> str:
+    return edits.spelled(value) or NO_EDITS
+
+
 def _write(value: Any) -> str:
     if isinstance(value, tuple):
         return "~".join(".".join(map(str, branch)) for branch in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _field(default: Any, read: Callable[[str], Any]) -> Any:
-    return field(default=default, metadata={"read": read})
+def _field(default: Any, read: Callable[[str], Any], write: Callable[[Any], str] = _write) -> Any:
+    return field(default=default, metadata={"read": read, "write": write})
 
 
 @dataclass
@@ -103,6 +115,7 @@ class View:
         position: the selected token, the one that looks (query); −1 is the last.
         key: the token looked at; −1 follows the strongest.
         t, top_k, top_p, min_p, seed, penalty: sampling settings.
+        edits: what is broken, on the page that breaks things. By default the head above.
         step: the forward pass that is opened up; −1 is the last, 0 the prefill.
         kv_head: the KV head whose cached rows are shown.
         shape: name of the architecture in the calculator; ``open`` is the open model.
@@ -111,6 +124,13 @@ class View:
         cache_bits, weight_bits: bits of a cached value and of a weight.
         gpu: name of the machine whose memory is filled.
         overhead: GB set aside for everything else.
+        one, two: the two sentences that a word is compared in.
+        word: that word.
+        one_at, two_at: which of its places in either sentence, from 0.
+        edit: position in the prompt whose word is edited; −1 chooses one.
+        swap: what is put in its place.
+        order: how the prompt's words are put in another order, ``reversed`` or ``shuffled``.
+        more: what is put after the prompt, to see whether it changes what came before.
         classroom: 1 enlarges everything for a projector.
     """
 
@@ -129,6 +149,7 @@ class View:
     min_p: float = _field(0.0, _number(0.0, 1.0))
     seed: int = _field(7, _whole(0, 2**31 - 1))
     penalty: float = _field(1.0, _number(1.0, 2.0))
+    edits: tuple = _field((edits.HeadOff(23, 4),), _edits, _write_edits)
     step: int = _field(-1, _whole(-1, _LARGEST))
     kv_head: int = _field(0, _whole(0, _LARGEST))
     shape: str = _field("Llama-3.1-70B", _words(80))
@@ -139,6 +160,15 @@ class View:
     weight_bits: int = _field(16, _among(32, 16, 8, 4))
     gpu: str = _field("NVIDIA H100 SXM", _words(80))
     overhead: float = _field(4.0, _number(0.0, 10_000.0))
+    one: str = _field("The boat drifted slowly to the muddy bank", _words(400))
+    two: str = _field("She opened a savings account at the bank", _words(400))
+    word: str = _field("bank", _words(60))
+    one_at: int = _field(0, _whole(0, _LARGEST))
+    two_at: int = _field(0, _whole(0, _LARGEST))
+    edit: int = _field(-1, _whole(-1, _LARGEST))
+    swap: str = _field("Italy", _words(60))
+    order: str = _field("reversed", _one_of("reversed", "shuffled"))
+    more: str = _field(" Paris, and the capital of Italy is", _words(400))
     classroom: int = _field(0, _whole(0, 1))
 
     @property
@@ -198,10 +228,10 @@ def read_address(parameters: dict[str, str]) -> View:
 
 def write_address(view: View) -> None:
     """Let the address follow: what differs from the defaults, and nothing else."""
-    wanted = {
-        each.name: _write(getattr(view, each.name))
-        for each in fields(View)
-        if getattr(view, each.name) != each.default and len(_write(getattr(view, each.name))) <= LONGEST_LINK
-    }
+    wanted = {}
+    for each in fields(View):
+        written = each.metadata["write"](getattr(view, each.name))
+        if getattr(view, each.name) != each.default and len(written) <= LONGEST_LINK:
+            wanted[each.name] = written
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
