@@ -25,7 +25,9 @@ class Parts:
     Attributes:
         embedding: the table that turns a token ID into a vector.
         learned_positions: the table that turns a position into a vector, or None.
-        rotary: the module that works out RoPE's angles, or None.
+        rotary: the module that works out RoPE's angles, the same in all layers, or None.
+        turners: every module that works out angles; Gemma 3 has one with two sets of angles, which
+            is no ``rotary``.
         blocks: the layers in order.
         final_norm: the normalisation after the last layer.
         unembedding: the matrix that turns a vector into logits.
@@ -34,6 +36,7 @@ class Parts:
     embedding: nn.Embedding
     learned_positions: nn.Embedding | None
     rotary: nn.Module | None
+    turners: tuple[nn.Module, ...]
     blocks: nn.ModuleList
     final_norm: nn.Module
     unembedding: nn.Linear
@@ -74,6 +77,10 @@ class Parts:
         return after if after is not None else self.feed_forward(block)
 
 
+def _has_angles(part: nn.Module) -> bool:
+    return any(name.endswith("inv_freq") for name, _ in part.named_buffers(recurse=False))
+
+
 def parts_of(module: PreTrainedModel) -> Parts:
     """Find the parts of an opened transformers model.
 
@@ -85,6 +92,7 @@ def parts_of(module: PreTrainedModel) -> Parts:
         embedding=module.get_input_embeddings(),
         learned_positions=first_part(decoder, _LEARNED_POSITIONS),
         rotary=next((part for part in decoder.modules() if hasattr(part, "inv_freq")), None),
+        turners=tuple(part for part in decoder.modules() if _has_angles(part)),
         blocks=first_part(decoder, _BLOCKS, "list of layers"),
         final_norm=first_part(decoder, _FINAL_NORM, "final normalisation"),
         unembedding=module.get_output_embeddings(),

@@ -143,8 +143,8 @@ AttentionMaskInterface.register(ATTENTION_NAME, sdpa_mask)
 
 def put_on(parts: Parts) -> None:
     """Put the permanent hooks on a model that has just been opened, once."""
-    if parts.rotary is not None:
-        parts.rotary.register_forward_hook(_remove_turns)
+    for turner in parts.turners:
+        turner.register_forward_hook(_remove_turns)
     if parts.learned_positions is not None:
         parts.learned_positions.register_forward_hook(_remove_positions)
     parts.blocks[0].register_forward_pre_hook(_keep_input, with_kwargs=True)
@@ -159,11 +159,14 @@ def put_on(parts: Parts) -> None:
 
 
 def _remove_turns(module, args, output):
-    """RoPE as at position 0, which turns nothing; some models scale what they turn, and still do."""
+    """RoPE as at position 0, which turns nothing.
+
+    Some models make cosine and sine longer than 1, to scale what they turn: that stays.
+    """
     recorder = _recorder.get()
     if recorder and PositionsRemoved() in recorder.edits:
         cosine, sine = output
-        return torch.full_like(cosine, getattr(module, "attention_scaling", 1.0)), torch.zeros_like(sine)
+        return (cosine.square() + sine.square()).sqrt(), torch.zeros_like(sine)
     return None
 
 
