@@ -220,7 +220,7 @@ def promotions(run: Trace, found: Neurons, neurons: Sequence[int], count: int = 
             return None
         vectors = steps.share(vectors)
     weight = parts.unembedding.weight
-    return [_promotion(logits, count) for logits in vectors.to(weight.dtype) @ weight.T]
+    return [_promotion(logits, count) for logits in vectors.to(weight.dtype).to(weight.device) @ weight.T]
 
 
 def _promotion(logits: torch.Tensor, count: int) -> Promotion:

@@ -20,7 +20,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """One vector on its way through a normalisation. Vectors are float64, (hidden size,).
+    """One vector on its way through a normalisation. Vectors are float64 on the CPU, (hidden size,).
 
     Attributes:
         before, after: the vector, and what is worked out here step by step.
@@ -63,7 +63,7 @@ class Normalised:
         Args:
             vectors: (..., hidden size).
         """
-        vectors = vectors.double()
+        vectors = vectors.cpu().double()
         if self.centred:
             vectors = vectors - vectors.mean(-1, keepdim=True)
         vectors = vectors / self.divisor
@@ -77,9 +77,9 @@ def normalised(norm: nn.Module, vector: torch.Tensor) -> Normalised | None:
     Args:
         vector: (hidden size,), as the module is given it.
     """
-    own = norm(vector).double()
+    own = norm(vector).cpu().double()
     for centred, stored_below_one in product((False, True), (False, True)):
-        found = _steps(norm, vector.double(), own, centred, stored_below_one)
+        found = _steps(norm, vector.cpu().double(), own, centred, stored_below_one)
         if found.difference <= rounding(vector.dtype) * max(float(own.abs().max()), 1e-12):
             return found
     return None
@@ -107,4 +107,4 @@ def _steps(norm: nn.Module, vector: torch.Tensor, own: torch.Tensor, centred: bo
 
 def _learned(norm: nn.Module, name: str) -> torch.Tensor | None:
     parameter = getattr(norm, name, None)
-    return None if parameter is None else parameter.detach().double()
+    return None if parameter is None else parameter.detach().cpu().double()

@@ -41,7 +41,7 @@ class StreamProfile:
 def stream_profile(run: Trace, position: int) -> StreamProfile:
     """Sizes and directions of the stream at ``position``."""
     streams, attention, feed_forward = (
-        torch.stack([layer[position].double() for layer in kept]).cpu()
+        torch.stack([layer[position] for layer in kept]).cpu().double()
         for kept in (run.streams, run.attention_added, run.feed_forward_added)
     )
     return StreamProfile(

@@ -34,13 +34,13 @@ def row_strip(values: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
     Args:
         values: (hidden size,).
     """
-    bars = _lines(values, max(BARS_A_LINE, -(-len(values) // 8)))
-    cells = _lines(values[:CELLS], CELLS_A_LINE)
+    bars = in_lines(values, max(BARS_A_LINE, -(-len(values) // 8)))
+    cells = in_lines(values[:CELLS], CELLS_A_LINE)
     heights = [20 * len(bars), 28 * len(cells)]
     figure = make_subplots(rows=2, cols=1, row_heights=heights, vertical_spacing=40 / (sum(heights) + 40))
     limit = saturation(values)
-    figure.add_trace(_signed(bars, limit, theme, xgap=0), row=1, col=1)
-    figure.add_trace(_signed(cells, limit, theme, xgap=2), row=2, col=1)
+    figure.add_trace(signed_cells(bars, limit, theme, xgap=0), row=1, col=1)
+    figure.add_trace(signed_cells(cells, limit, theme, xgap=2), row=2, col=1)
     figure.add_trace(_written(cells, limit, theme), row=2, col=1)
     styled(figure, theme, height=sum(heights) + 68)
     figure.update_layout(margin={"t": 26 * theme.scale, "b": 2})
@@ -85,7 +85,7 @@ def row_strip(values: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
     return figure
 
 
-def _lines(values: np.ndarray, length: int) -> np.ndarray:
+def in_lines(values: np.ndarray, length: int) -> np.ndarray:
     """Values broken into lines of ``length``, the last one filled with nothing, (lines, length)."""
     length = min(length, len(values))
     padded = np.full(-(-len(values) // length) * length, np.nan, dtype=np.float32)
@@ -93,7 +93,8 @@ def _lines(values: np.ndarray, length: int) -> np.ndarray:
     return padded.reshape(-1, length)
 
 
-def _signed(lines: np.ndarray, limit: float, theme: Theme, xgap: float) -> go.Heatmap:
+def signed_cells(lines: np.ndarray, limit: float, theme: Theme, xgap: float) -> go.Heatmap:
+    """Lines of :func:`in_lines` as colours around a true zero, full at ±``limit``."""
     first = np.arange(lines.size).reshape(lines.shape)
     return go.Heatmap(
         z=lines,
@@ -111,7 +112,7 @@ def _signed(lines: np.ndarray, limit: float, theme: Theme, xgap: float) -> go.He
 
 
 def _written(lines: np.ndarray, limit: float, theme: Theme) -> go.Scatter:
-    """The numbers of :func:`_signed` in two decimals, each in what is legible on its colour."""
+    """The numbers of :func:`signed_cells` in two decimals, each in what is legible on its colour."""
     y, x = np.nonzero(~np.isnan(lines))
     values = lines[y, x]
     return go.Scatter(
@@ -457,7 +458,7 @@ def added_strips(names: Sequence[str], rows: np.ndarray, theme: Theme = LIGHT) -
         names: one a vector.
         rows: (vectors, numbers).
     """
-    figure = go.Figure(_signed(rows[:, :BARS_A_LINE], saturation(rows), theme, xgap=0))
+    figure = go.Figure(signed_cells(rows[:, :BARS_A_LINE], saturation(rows), theme, xgap=0))
     styled(figure, theme, height=44 * len(rows) + 40)
     figure.update_traces(ygap=8)
     figure.update_xaxes(title="number", showgrid=False, zeroline=False)

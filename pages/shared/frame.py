@@ -59,6 +59,14 @@ PAGES = {
         ),
         Page("attention", "pages/attention.py", "Who looks at whom?", "Attention", ":material/visibility:"),
         Page("whatif", "pages/whatif.py", "What is it for? Break it", "What if", ":material/build:"),
+        Page(
+            "layers",
+            "pages/layers.py",
+            "What happens between the first layer and the last?",
+            "Layers",
+            ":material/layers:",
+        ),
+        Page("context", "pages/context.py", "Can one token mean two things?", "Context", ":material/compare:"),
         Page("sampling", "pages/sampling.py", "How is the next token picked?", "Sampling", ":material/casino:"),
         Page("decode", "pages/decode.py", "Why is the first word slow?", "Prefill and decode", ":material/timer:"),
         Page(

@@ -118,6 +118,7 @@ class View:
         edits: what is broken, on the page that breaks things. By default the head above.
         step: the forward pass that is opened up; −1 is the last, 0 the prefill.
         kv_head: the KV head whose cached rows are shown.
+        neuron: the neuron of the feed-forward network that is opened up; −1 is the strongest.
         shape: name of the architecture in the calculator; ``open`` is the open model.
         context, typical: tokens of a request in the calculator, at worst and typically.
         requests: how many requests at once.
@@ -127,8 +128,8 @@ class View:
         one, two: the two sentences that a word is compared in.
         word: that word.
         one_at, two_at: which of its places in either sentence, from 0.
-        edit: position in the prompt whose word is edited; −1 chooses one.
-        swap: what is put in its place.
+        swap: what is put in the place of one word of the prompt.
+        swap_at: the position of that word; −1 chooses one.
         order: how the prompt's words are put in another order, ``reversed`` or ``shuffled``.
         more: what is put after the prompt, to see whether it changes what came before.
         classroom: 1 enlarges everything for a projector.
@@ -152,6 +153,7 @@ class View:
     edits: tuple = _field((edits.HeadOff(23, 4),), _edits, _write_edits)
     step: int = _field(-1, _whole(-1, _LARGEST))
     kv_head: int = _field(0, _whole(0, _LARGEST))
+    neuron: int = _field(-1, _whole(-1, _LARGEST))
     shape: str = _field("Llama-3.1-70B", _words(80))
     context: int = _field(131_072, _whole(1, MAX_CONTEXT))
     typical: int = _field(4_096, _whole(1, MAX_CONTEXT))
@@ -165,8 +167,8 @@ class View:
     word: str = _field("bank", _words(60))
     one_at: int = _field(0, _whole(0, _LARGEST))
     two_at: int = _field(0, _whole(0, _LARGEST))
-    edit: int = _field(-1, _whole(-1, _LARGEST))
     swap: str = _field("Italy", _words(60))
+    swap_at: int = _field(-1, _whole(-1, _LARGEST))
     order: str = _field("reversed", _one_of("reversed", "shuffled"))
     more: str = _field(" Paris, and the capital of Italy is", _words(400))
     classroom: int = _field(0, _whole(0, 1))
@@ -183,7 +185,7 @@ class View:
     def new_text(self, prompt: str, specials: str | None = None) -> None:
         """Start afresh with another prompt: what was written and selected belonged to the old one."""
         self.prompt, self.specials = prompt, specials or self.specials
-        self.written, self.branch, self.position, self.key = ((),), 0, -1, -1
+        self.written, self.branch, self.position, self.key, self.swap_at = ((),), 0, -1, -1, -1
 
     def clamp(self, layers: int, heads: int, vocabulary: int) -> list[str]:
         """Bring what depends on the model into its range; sentences on what was changed."""

@@ -12,6 +12,7 @@ import streamlit as st
 import model
 from model import LanguageModel, Tokens, Trace
 from model.edits import Edit
+from model.lens import LensColumn, LensGrid, lens_column
 from model.overview import Overview, attention_overview
 from pages.shared.runs import Runs, Sight
 
@@ -171,3 +172,21 @@ def shared_overview(run: Trace) -> Overview:
     if found is None:
         found = _overviews[run] = attention_overview(run)
     return found
+
+
+#: Columns of the lens, by position: some hundred numbers each, made from 49,152 logits a layer.
+_lenses: WeakKeyDictionary[Trace, dict[int, LensColumn]] = WeakKeyDictionary()
+
+
+def shared_lens(run: Trace, positions: range) -> LensGrid:
+    """The lens at consecutive positions, each worked out once for everybody, one in memory at a time."""
+    columns = _lenses.setdefault(run, {})
+    for position in positions:
+        if position not in columns:
+            columns[position] = lens_column(run, position)
+    return LensGrid(positions.start, [columns[position] for position in positions])
+
+
+def lens_is_known(run: Trace, positions: range) -> bool:
+    """Whether nothing is left to be worked out for :func:`shared_lens`."""
+    return all(position in _lenses.get(run, {}) for position in positions)

@@ -1,0 +1,173 @@
+"""Figures of the lens: what each layer would answer at each position, and when the answer is settled."""
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.colors import hex_to_rgb
+
+from viz import palette
+from viz.layers import by_layer
+from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
+
+#: Room for a guess in a cell, in characters, and the width of a column it needs, in rem of 16 pixels.
+CELL_CHARACTERS, COLUMN_REM, AXIS_REM = 8, 3.9, 4.5
+
+
+def lens_grid(
+    guesses: Sequence[Sequence[str]],
+    probabilities: np.ndarray,
+    labels: Sequence[str],
+    first: int,
+    *,
+    layer: int,
+    position: int,
+    theme: Theme = LIGHT,
+) -> go.Figure:
+    """Layers from top to bottom, positions from left to right; a cell is a guess, its colour its probability.
+
+    Args:
+        guesses: labels of the likeliest token, (layers + 1, positions); the first row is before layer 0.
+        probabilities: theirs, (layers + 1, positions).
+        labels: of the tokens read at these positions.
+        first: the first of the positions.
+        layer, position: the selected cell.
+    """
+    steps, count = probabilities.shape
+    rows = list(range(-1, steps - 1))
+    columns = list(range(first, first + count))
+    figure = go.Figure(
+        go.Heatmap(
+            z=probabilities.astype(np.float32),
+            x=columns,
+            y=rows,
+            zmin=0,
+            zmax=1,
+            colorscale=palette.SEQUENTIAL,
+            xgap=1,
+            ygap=1,
+            colorbar=colour_bar("", theme, orientation="h", x=0, xanchor="left", y=0, yanchor="top", len=0.5)
+            | {"title": {"text": "probability of the guess", "side": "bottom"}, "tickformat": ".0%"},
+            hoverinfo="skip",
+        )
+    )
+    figure.add_trace(_words(guesses, probabilities, rows, columns, theme))
+    line = {"color": theme.colour("pin"), "width": 3 * theme.scale}
+    figure.add_shape(type="rect", x0=position - 0.5, x1=position + 0.5, y0=layer - 0.5, y1=layer + 0.5, line=line)
+    figure = styled(figure, theme, 24 * steps + 150, clickmode="event+select", hoverdistance=-1)
+    named = [f"{place} {label}" for place, label in zip(columns, labels, strict=True)]
+    axis = token_axis(named, "position and token read; below each, what would come next", first)
+    axis["ticktext"] = [escaped(fitting(label, CELL_CHARACTERS + 2)) for label in named]
+    figure.update_xaxes(**axis, side="top", tickangle=-35 if count > 6 else 0)
+    return figure.update_yaxes(
+        title="layer",
+        tickmode="array",
+        tickvals=rows,
+        ticktext=["in", *map(str, rows[1:])],
+        range=[steps - 1.5, -1.5],
+        showgrid=False,
+        zeroline=False,
+    )
+
+
+def _words(guesses, probabilities: np.ndarray, rows: list[int], columns: list[int], theme: Theme) -> go.Scatter:
+    """The guesses, written in what is legible on their cells; they are also what is clicked."""
+    cells = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
+    words = [
+        f"layer {rows[i] if rows[i] >= 0 else 'in'}, position {columns[j]}: {escaped(guesses[i][j])}<br>"
+        f"{probabilities[i, j]:.4f}"
+        for i, j in cells
+    ]
+    return go.Scatter(
+        x=[columns[j] for _, j in cells],
+        y=[rows[i] for i, _ in cells],
+        mode="markers+text",
+        marker={"symbol": "square", "size": 20, "opacity": 0.0},
+        text=[escaped(fitting(guesses[i][j], CELL_CHARACTERS)) for i, j in cells],
+        textfont={"size": 13 * theme.scale, "color": [_ink_on(float(probabilities[i, j])) for i, j in cells]},
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
+        selected={"marker": {"opacity": 0.0}},
+        unselected={"marker": {"opacity": 0.0}},
+    )
+
+
+def _ink_on(share: float) -> str:
+    """Black or white, whichever is more legible on the sequential colour of ``share``."""
+    place = min(max(share, 0.0), 1.0) * (len(palette.SEQUENTIAL) - 1)
+    low, high = palette.SEQUENTIAL[int(place)], palette.SEQUENTIAL[min(int(place) + 1, len(palette.SEQUENTIAL) - 1)]
+    mixed = (a + (place % 1) * (b - a) for a, b in zip(hex_to_rgb(low), hex_to_rgb(high), strict=True))
+    ground = "#" + "".join(f"{round(channel):02X}" for channel in mixed)
+    return max(("#000000", "#FFFFFF"), key=lambda colour: palette.contrast(colour, ground))
+
+
+def fitting(label: str, characters: int) -> str:
+    """A label cut to what takes the room of ``characters`` letters, the cut shown; wide signs count twice."""
+    room, kept = characters, []
+    for place, sign in enumerate(label):
+        room -= 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if room < 0 or (room == 0 and place < len(label) - 1):
+            return "".join(kept) + "…"
+        kept.append(sign)
+    return label
+
+
+def grid_rem(columns: int) -> float:
+    """Width that the grid needs to be read, in rem; a narrower screen moves it sideways."""
+    return AXIS_REM + COLUMN_REM * columns
+
+
+def lens_table(
+    guesses: Sequence[Sequence[str]], probabilities: np.ndarray, labels: Sequence[str], first: int
+) -> pd.DataFrame:
+    """The grid as a table: one row a layer, for each position the guess and its probability."""
+    table = pd.DataFrame({"layer": ["in", *map(str, range(len(probabilities) - 1))]})
+    for column, label in enumerate(labels):
+        table[f"{first + column} {label}"] = [row[column] for row in guesses]
+        table[f"{first + column} probability"] = np.round(probabilities[:, column].astype(float), 4)
+    return table
+
+
+def late_verdict(ranks: np.ndarray, *, layer: int, vocabulary: int, theme: Theme = LIGHT) -> go.Figure:
+    """The place of the model's own answer in the guesses of each layer, first at the top, on a logarithmic axis.
+
+    Args:
+        ranks: (layers + 1,), 1 is the likeliest; the first is before layer 0, drawn at “in”.
+        vocabulary: how many tokens there are: the last place.
+    """
+    layers = len(ranks) - 1
+    numbers = [""] * max(0, len(ranks) - 4) + [f"{rank:,}" for rank in ranks[-4:]]
+    figure = go.Figure(
+        go.Scatter(
+            x=list(range(-1, layers)),
+            y=[int(rank) for rank in ranks],
+            mode="lines+markers+text",
+            line={"color": theme.colour("attention"), "width": 2.5 * theme.scale},
+            marker={"size": 9 * theme.scale, "color": theme.colour("attention")},
+            text=numbers,
+            textposition=["bottom center"] * (len(ranks) - 1) + ["bottom center"],
+            cliponaxis=False,
+            hovertemplate="layer %{x}: place %{y:,}<extra></extra>",
+            unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.colour("ink")}},
+        )
+    )
+    by_layer(figure, layers, layer, theme, height=300)
+    figure.update_layout(showlegend=False)
+    powers = [10**power for power in range(len(str(vocabulary)))]
+    return figure.update_yaxes(
+        title="place (logarithmic)",
+        type="log",
+        tickmode="array",
+        tickvals=powers,
+        ticktext=[f"{power:,}" for power in powers],
+        range=[np.log10(vocabulary) + 0.1, -0.15],
+        zeroline=False,
+    )
+
+
+def verdict_table(ranks: np.ndarray, chances: np.ndarray) -> pd.DataFrame:
+    """One row a step: the place of the model's own answer and its probability there."""
+    steps = ["in", *map(str, range(len(ranks) - 1))]
+    return pd.DataFrame({"after layer": steps, "place": ranks, "probability": chances})
