@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 
-from tests.bench import cached, head_change, overview, report, sampling_move, start, tracing, writing
+from tests.bench import cached, head_change, overview, report, sampling_move, start, sweeping, tracing, writing
 from tests.bench.app import chromium
 from tests.bench.bench import Bench
 from tests.bench.report import Row
@@ -17,6 +17,7 @@ TOPICS: dict[str, Topic] = {
     "trace": tracing.rows,
     "generate": writing.rows,
     "cache": cached.rows,
+    "sweep": sweeping.rows,
     "overview": overview.rows,
     "script": head_change.rows_of_script,
 }
