@@ -131,7 +131,7 @@ class Neurons:
 
 
 @torch.inference_mode()
-def neurons_at(run: Trace, layer: int, position: int, shown: int = 4) -> Neurons | None:
+def neurons_at(run: Trace, layer: int, position: int, shown: int = 3) -> Neurons | None:
     """The neurons of ``layer`` at ``position``; None if its network cannot be taken apart."""
     wiring = feed_forward_wiring(run, layer, position)
     network = None if wiring is None else network_of(wiring.network)

@@ -82,12 +82,14 @@ def by_layer(figure: go.Figure, layers: int, layer: int, theme: Theme, height: i
     figure.add_vrect(
         x0=layer - 0.5, x1=layer + 0.5, fillcolor=theme.colour("line"), opacity=0.7, line_width=0, layer="below"
     )
-    ticks = [*range(0, layers, max(1, -(-layers // 10)))]
+    every = max(1, -(-layers // 10))
+    ticks = list(range(0 if every == 1 else every, layers, every))  # 0 would touch "in"
     return figure.update_xaxes(
         title="layer",
         tickmode="array",
         tickvals=[-1, *ticks],
         ticktext=["in", *map(str, ticks)],
+        tickangle=0,
         range=[-1.6, layers - 0.4],
         showgrid=False,
         zeroline=False,

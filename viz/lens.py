@@ -13,7 +13,7 @@ from viz.layers import by_layer
 from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
 
 #: Room for a guess in a cell, in characters, and the width of a column it needs, in rem of 16 pixels.
-CELL_CHARACTERS, COLUMN_REM, AXIS_REM = 8, 3.9, 4.5
+CELL_CHARACTERS, COLUMN_REM, AXIS_REM = 8, 3.6, 3.2
 
 
 def lens_grid(
@@ -58,9 +58,11 @@ def lens_grid(
     figure.add_shape(type="rect", x0=position - 0.5, x1=position + 0.5, y0=layer - 0.5, y1=layer + 0.5, line=line)
     figure = styled(figure, theme, 24 * steps + 150, clickmode="event+select", hoverdistance=-1)
     named = [f"{place} {label}" for place, label in zip(columns, labels, strict=True)]
-    axis = token_axis(named, "position and token read; below each, what would come next", first)
+    axis = token_axis(named, "position and token read", first)
     axis["ticktext"] = [escaped(fitting(label, CELL_CHARACTERS + 2)) for label in named]
-    figure.update_xaxes(**axis, side="top", tickangle=-35 if count > 6 else 0)
+    slanted = count > 6
+    figure.update_layout(margin={"r": round((64 if slanted else 8) * theme.scale)})
+    figure.update_xaxes(**axis, side="top", tickangle=-35 if slanted else 0, ticklabeloverflow="allow")
     return figure.update_yaxes(
         title="layer",
         tickmode="array",
@@ -147,7 +149,7 @@ def late_verdict(ranks: np.ndarray, *, layer: int, vocabulary: int, theme: Theme
             line={"color": theme.colour("attention"), "width": 2.5 * theme.scale},
             marker={"size": 9 * theme.scale, "color": theme.colour("attention")},
             text=numbers,
-            textposition=["bottom center"] * (len(ranks) - 1) + ["bottom center"],
+            textposition="top left",
             cliponaxis=False,
             hovertemplate="layer %{x}: place %{y:,}<extra></extra>",
             unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.colour("ink")}},
@@ -162,7 +164,7 @@ def late_verdict(ranks: np.ndarray, *, layer: int, vocabulary: int, theme: Theme
         tickmode="array",
         tickvals=powers,
         ticktext=[f"{power:,}" for power in powers],
-        range=[np.log10(vocabulary) + 0.1, -0.15],
+        range=[np.log10(vocabulary) + 0.1, -0.4],
         zeroline=False,
     )
 

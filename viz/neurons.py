@@ -28,7 +28,7 @@ def strongest_bars(
     """
     places = list(range(len(neurons)))
     names = [
-        f"<b>{neuron}</b><br>{', '.join(escaped(shortened(label, 9)) for label in labels)}"
+        f"<b>{neuron}</b><br>{' · '.join(escaped(shortened(label, 9)) for label in labels)}"
         for neuron, labels in zip(neurons, promoted, strict=True)
     ]
     figure = go.Figure(
@@ -38,10 +38,7 @@ def strongest_bars(
             orientation="h",
             marker={
                 "color": theme.colour("accent"),
-                "pattern": {
-                    "shape": ["/" if value < 0 else "" for value in activations],
-                    "fgcolor": theme.colour("background"),
-                },
+                "pattern": _hatched_below_zero(activations, theme),
                 "line": {
                     "color": theme.colour("pin"),
                     "width": [3 * theme.scale if neuron == chosen else 0 for neuron in neurons],
@@ -67,6 +64,12 @@ def strongest_bars(
     )
 
 
+def _hatched_below_zero(values: np.ndarray, theme: Theme) -> dict:
+    """A hatch over the bar's own colour where the value is negative."""
+    shapes = ["/" if value < 0 else "" for value in values]
+    return {"shape": shapes, "fillmode": "overlay", "fgcolor": theme.colour("background"), "fgopacity": 1, "size": 6}
+
+
 def neurons_table(
     neurons: Sequence[int],
     gate: np.ndarray | None,
@@ -86,7 +89,7 @@ def neurons_table(
             "activation": activation,
             "size of its output row": row_sizes,
             "size of what it adds": np.abs(activation) * row_sizes,
-            "promotes": [", ".join(labels) for labels in promoted],
+            "promotes": [" · ".join(labels) for labels in promoted],
         }
     )
 
@@ -99,17 +102,14 @@ def activity_bars(values: np.ndarray, labels: Sequence[str], *, position: int, t
         labels: visible label of each token.
         position: the selected one, outlined.
     """
-    few = len(values) <= 20
+    few, dense = len(values) <= 20, len(values) > 64
     figure = go.Figure(
         go.Bar(
             x=list(range(len(values))),
             y=[float(value) for value in values],
             marker={
                 "color": theme.colour("accent"),
-                "pattern": {
-                    "shape": ["/" if value < 0 else "" for value in values],
-                    "fgcolor": theme.colour("background"),
-                },
+                "pattern": None if dense else _hatched_below_zero(values, theme),
                 "line": {
                     "color": theme.colour("pin"),
                     "width": [3 * theme.scale if place == position else 0 for place in range(len(values))],
@@ -122,7 +122,10 @@ def activity_bars(values: np.ndarray, labels: Sequence[str], *, position: int, t
             unselected={"marker": {"opacity": 1}},
         )
     )
-    figure = styled(figure, theme, 260, clickmode="event+select", bargap=0.25 if len(values) < 100 else 0)
+    figure = styled(figure, theme, 260, clickmode="event+select", bargap=0 if dense else 0.25)
+    mark = {"fillcolor": theme.colour("line"), "opacity": 0.7, "line_width": 0, "layer": "below"}
+    half = max(0.5, len(values) / 120)
+    figure.add_vrect(x0=position - half, x1=position + half, **mark)
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     room = 0.15 * ((high - low) or 1.0)
     figure.update_xaxes(**token_axis(labels, "position", most=24), tickangle=-45 if len(labels) > 6 else 0)

@@ -59,6 +59,9 @@ def grid_figure(lesson: Lesson, grid: LensGrid) -> None:
             on_click=lambda x, y: _take_cell(lesson, int(x), int(y)),
             what=prose.Html("the selected layer and position outlined"),
         )
+    prose.aside(
+        "“in” is the stream before layer 0, read in the same way. Click a cell to select its layer and position."
+    )
     if len(labels) < len(lesson.labels):
         prose.aside(
             "Shown are positions {first} to {last} of {count}, around the selected one. Select another token in the "

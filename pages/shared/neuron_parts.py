@@ -5,6 +5,7 @@ import streamlit as st
 from model.feed_forward import Neurons, Promotion, activity, neurons_at, promotions
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson
+from pages.shared.stream_parts import numbers
 from viz import neurons as figures
 
 #: Neurons in the bars, and tokens named at each.
@@ -128,7 +129,8 @@ def neuron_arithmetic(found: Neurons, neuron: int) -> None:
     """What the neuron read, what it makes of it, and how much it adds."""
     if found.gate is not None:
         lines = (
-            "gate       = {gate:.4f}    {function}(gate) = {bent:.4f}\n"
+            "gate       = {gate:.4f}\n"
+            "{function}(gate) = {bent:.4f}\n"
             "up         = {up:.4f}\n"
             "activation = {bent:.4f} × {up:.4f} = {activation:.4f}\n"
         )
@@ -160,7 +162,7 @@ def neuron_sentence(lesson: Lesson, found: Neurons, neuron: int) -> None:
     (one,), names = promoted, lesson.lm.vocabulary.labels
     prose.read_aloud(
         "At {token} (position {place}) neuron {neuron} of layer {layer} raises {first} by {most:+.2f} logits, then "
-        "{second} ({more:+.2f}) and {third} ({third_more:+.2f}); it lowers {least} most, by {down:+.2f}.",
+        "{second} ({more:+.2f}) and {third} ({third_more:+.2f}); it lowers {least} most, by {down:.2f}.",
         token=lesson.labels[found.position],
         place=found.position,
         neuron=neuron,
@@ -172,7 +174,7 @@ def neuron_sentence(lesson: Lesson, found: Neurons, neuron: int) -> None:
         third=names[one.ids[2]],
         third_more=one.raised[2],
         least=names[one.lowered_ids[0]],
-        down=one.lowered[0],
+        down=-one.lowered[0],
     )
     prose.aside(
         "These are the logits that the vector adds by itself: activation × output row, times the final normalisation's "
@@ -189,14 +191,15 @@ def neuron_sentence(lesson: Lesson, found: Neurons, neuron: int) -> None:
 def sum_check(found: Neurons) -> None:
     """The sum over all neurons is what the network added."""
     prose.equation(
-        "all {count:,} neurons: sum of activation × output row{bias}{norm}\n"
-        "            = [{summed}, …]\n"
-        "model added   [{added}, …]",
+        "sum over all {count:,} neurons\n"
+        "of activation × output row{bias}{norm}\n"
+        "            {summed} …\n"
+        "model added {added} …",
         count=len(found.activation),
         bias=prose.Html(" + bias" if found.biased else ""),
         norm=prose.Html(", normalised" if found.normed_after else ""),
-        summed=prose.Html(", ".join(f"{value:>8.3f}".replace("-", "−") for value in found.summed)),
-        added=prose.Html(", ".join(f"{value:>8.3f}".replace("-", "−") for value in found.added)),
+        summed=numbers(found.summed),
+        added=numbers(found.added),
     )
     prose.aside(
         "Checked over the whole vector: the largest difference is {difference:.1e}, where the largest number is "

@@ -11,7 +11,7 @@ from pages.shared.layers_parts import take_layer
 from viz import layers as figures
 
 #: Numbers of a vector that are written out.
-SHOWN = 4
+SHOWN = 3
 
 
 def sizes_figure(lesson: Lesson, profile: StreamProfile) -> None:
@@ -77,20 +77,20 @@ def sum_check(lesson: Lesson) -> None:
         return
     check = stream_check(lesson.trace, lesson.view.layer, lesson.selected, SHOWN)
     prose.equation(
-        "stream into layer {layer}          [{before}, …]\n"
-        "+ <b class='a'>attention</b>                  [{attention}, …]\n"
-        "+ feed-forward network       [{feed_forward}, …]\n"
-        "= stream out of layer {layer}        [{after}, …]",
-        layer=prose.Html(f"{lesson.view.layer:<2}"),
+        "stream in      {before} …\n"
+        "+ <b class='a'>attention</b>    {attention} …\n"
+        "+ feed-forward {feed_forward} …\n"
+        "= stream out   {after} …",
         before=numbers(check.before),
         attention=numbers(check.attention),
         feed_forward=numbers(check.feed_forward),
         after=numbers(check.after),
     )
     prose.aside(
-        "Added up and compared with what the model had after the layer: over all {size} numbers the largest "
-        "difference is {difference:.1e}, where the largest number is {largest:,.4g}"
+        "The first numbers of layer {layer}. Added up and compared with what the model had after the layer: over all "
+        "{size} numbers the largest difference is {difference:.1e}, where the largest number is {largest:,.4g}"
         + (". That is rounding." if check.difference else ": exactly the same."),
+        layer=lesson.view.layer,
         size=lesson.lm.architecture.hidden_size,
         difference=check.difference,
         largest=check.largest,
@@ -99,7 +99,7 @@ def sum_check(lesson: Lesson) -> None:
 
 def numbers(values) -> prose.Html:
     """The first numbers of a vector, under one another when they stand in lines."""
-    return prose.Html(", ".join(f"{value:>9.3f}".replace("-", "−") for value in values))
+    return prose.Html(" ".join(f"{value:>8.3f}".replace("-", "−") for value in values))
 
 
 def turns_figure(lesson: Lesson, profile: StreamProfile) -> None:
