@@ -32,6 +32,7 @@ def test_a_cold_deep_link_opens_the_whole_page(slug, visit, tmp_path):
         expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
         settled(page)
         assert "layer=3" in page.url and "head=2" in page.url
+        page.close()  # before its server goes: a page left alone asks for it again and again
     assert "Traceback" not in (tmp_path / "log").read_text()  # G07: nothing is logged at the start
 
 
