@@ -160,6 +160,10 @@ def _matrix_parameters(architecture: Architecture) -> int:
 
 def _pairs(computed: int, read: int, window: int | None) -> int:
     """Pairs of a query and a key it can see: each computed position sees itself and those before."""
-    if window is None or read + computed <= window:
-        return computed * read + computed * (computed + 1) // 2
-    return sum(min(read + place + 1, window) for place in range(computed))
+    return _pairs_from_start(read + computed, window) - _pairs_from_start(read, window)
+
+
+def _pairs_from_start(positions: int, window: int | None) -> int:
+    """Pairs of the first positions: 1 + 2 + 3 + …, and from the window's length on one window each."""
+    growing = min(positions, window or positions)
+    return growing * (growing + 1) // 2 + (positions - growing) * (window or 0)
