@@ -295,6 +295,24 @@ def library_cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(torch.nn.functional.cosine_similarity(torch.from_numpy(first), torch.from_numpy(second), dim=0))
 
 
+def telling_head(meeting: Meeting) -> tuple[int, int, float]:
+    """The head with which the word looks most at other words, in both runs.
+
+    Returns:
+        Layer, head, and the smaller of the two runs' weight on tokens that are neither the first
+        nor the word's own: the first token is where heads that find nothing park their weight.
+    """
+    found = []
+    for run, place in meeting.sides:
+        own = [token.position for token in place.tokens]
+        rows = torch.stack([run.layer_attention(i)[:, place.position] for i in range(len(run.records))])
+        rows[..., [0, *own]] = 0.0
+        found.append(rows.sum(-1))
+    least = torch.minimum(*found)
+    best = int(least.argmax())
+    return *divmod(best, least.shape[1]), float(least.max())
+
+
 def largest_share(run: Trace, position: int) -> float:
     """Share of the squared length of the last layer's vector that its largest number makes up, 0 to 1."""
     squares = stream_vectors(run, position)[-1].astype(np.float64) ** 2

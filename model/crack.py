@@ -207,9 +207,7 @@ class Crack:
     @cached_property
     def window(self) -> slice:
         """The columns drawn: all, or ``COLUMNS`` of them around the edit."""
-        at = self.changed[0] if self.changed else 0
-        start = max(0, min(at - COLUMNS // 4, self.count - COLUMNS))
-        return slice(start, min(start + COLUMNS, self.count))
+        return window_around(self.changed[0] if self.changed else 0, self.count)
 
     @property
     def right(self) -> list[int]:
@@ -229,6 +227,12 @@ class Crack:
         means = self.differences[:, self.right].mean(1)
         layer = int(np.diff(means).argmax())
         return layer, float(means[layer]), float(means[layer + 1])
+
+
+def window_around(position: int, count: int) -> slice:
+    """At most ``COLUMNS`` of ``count`` positions with ``position`` among them, more after it than before."""
+    start = max(0, min(position - COLUMNS // 4, count - COLUMNS))
+    return slice(start, min(start + COLUMNS, count))
 
 
 def both_answers(first: torch.Tensor, second: torch.Tensor, count: int) -> tuple[list[int], np.ndarray]:

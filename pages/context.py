@@ -49,7 +49,7 @@ def two_sentences(found: parts.Found) -> None:
         with box:
             parts.cosine_by_hand(lesson, meeting)
     st.subheader("Where it looks in either sentence", anchor=False)
-    parts.side_steppers(lesson)
+    parts.side_steppers(lesson, meeting)
     parts.attention_pair(lesson, meeting)
     st.subheader("What the lens reads there", anchor=False)
     parts.lens_figure(lesson, meeting)

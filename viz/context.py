@@ -14,10 +14,14 @@ from viz.style import LIGHT, Theme, escaped, shortened, styled, token_axis
 _SENSES = (("ink", "dot", "circle"), ("muted", "dash", "square"))
 
 
-def layer_axis(layers: int, most: int = 8) -> dict:
-    """An axis of layers, 0-based; −1 is what enters layer 0, the embedding."""
+def layer_axis(layers: int, first: int | None = None, most: int = 8) -> dict:
+    """An axis of layers, 0-based; −1 is what enters layer 0, the embedding.
+
+    Args:
+        first: the first layer named where not all are, so that its name is clear of 'embedding'.
+    """
     every = max(1, -(-layers // most))
-    ticks = [-1, *range(every - 1 if every > 1 else 0, layers, every)]
+    ticks = [-1, *range(first if first is not None and every > 1 else every - (every == 1), layers, every)]
     return {
         "tickmode": "array",
         "tickvals": ticks,
@@ -74,7 +78,9 @@ def cosine_lines(
     lowest = min([float(likeness.min()), *(float(rows.min()) for rows in curves)])
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "xanchor": "left", "traceorder": "reversed"}
     figure = styled(figure, theme, 420, showlegend=True, legend=legend)
-    figure.update_xaxes(title="after layer", range=[-1.6, len(likeness) - 1.4], **layer_axis(len(likeness) - 1))
+    figure.update_xaxes(
+        title="after layer", range=[-1.6, len(likeness) - 1.4], **layer_axis(len(likeness) - 1, first=8)
+    )
     span = max(1.0 - lowest, 0.02)
     return figure.update_yaxes(title="cosine", range=[lowest - 0.12 * span, 1.0 + 0.08 * span])
 

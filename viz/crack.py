@@ -46,7 +46,7 @@ def crack_map(
             zmin=0.0,
             zmax=largest_colour(values),
             colorscale=palette.SEQUENTIAL,
-            colorbar=colour_bar("difference, relative to length", theme),
+            colorbar=colour_bar("relative difference", theme),
             xgap=2,
             ygap=1,
             hoverinfo="skip",
@@ -72,7 +72,7 @@ def _columns(labels: Sequence[str], title: str, first: int) -> dict:
     """The axis of positions: the number, then the token, of edited ones both tokens."""
     axis = token_axis(labels, title, first, most=32)
     names = [f"{at} {shortened(labels[at - first], 18)}" for at in axis["tickvals"]]
-    return {**axis, "ticktext": [escaped(name) for name in names], "tickangle": -50 if len(labels) > 6 else 0}
+    return {**axis, "ticktext": [escaped(name) for name in names], "tickangle": -45}
 
 
 def largest_colour(values: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from model.context import (
     places,
     scale_of,
     some_layers,
+    telling_head,
 )
 from model.head_view import HeadView
 from pages.shared import anatomy, frame, prose
@@ -224,14 +225,28 @@ def _depth(layer: int) -> prose.Html:
     return prose.Html("where it enters" if layer < 0 else f"after layer {layer}")
 
 
-def side_steppers(lesson: Lesson) -> None:
+def side_steppers(lesson: Lesson, meeting: Meeting) -> None:
     """Layer and head, for both sentences at once."""
     shape = lesson.lm.architecture
-    layer, head, _ = st.columns([1, 1, 3])
+    layer, head, telling = st.columns([1, 1, 3], vertical_alignment="bottom")
     with layer:
         stepper(lesson.view, "layer", shape.layers)
     with head:
         stepper(lesson.view, "head", shape.query_heads)
+    at, which, weight = telling_head(meeting)
+    with telling:
+        st.button(
+            f"Layer {at}, head {which}: looks most at other words",
+            key="context_telling",
+            help=f"In both sentences it puts at least {weight:.0%} of its weight on tokens that are neither the first "
+            "nor the word's own.",
+            on_click=_take_head,
+            args=(lesson, at, which),
+        )
+
+
+def _take_head(lesson: Lesson, layer: int, head: int) -> None:
+    lesson.view.layer, lesson.view.head = layer, head
 
 
 def attention_pair(lesson: Lesson, meeting: Meeting) -> None:
@@ -278,10 +293,19 @@ def attention_row(lesson: Lesson, look: HeadView, key: str, where: str) -> None:
     )
 
 
+@st.cache_data(max_entries=256, show_spinner=False)
+def _lens(_run: Trace, key: tuple, ids: tuple[int, ...], position: int, layers: list[int]) -> list[tuple[int, float]]:
+    """What the lens reads; the model's ``key`` and the token IDs name the run in the cache."""
+    return lens_by_layer(_run, position, layers)
+
+
 def lens_figure(lesson: Lesson, meeting: Meeting) -> None:
     """What the lens reads at the word, layer by layer, in both."""
     layers, names = some_layers(lesson.lm.architecture.layers), [run.tokens.text for run, _ in meeting.sides]
-    read = [lens_by_layer(run, place.position, layers) for run, place in meeting.sides]
+    read = [
+        _lens(run, (lesson.lm.key, lesson.lm.dtype), run.tokens.ids, place.position, layers)
+        for run, place in meeting.sides
+    ]
     labels = [[lesson.lm.vocabulary.labels[id] for id, _ in side] for side in read]
     shares = [[share for _, share in side] for side in read]
     anatomy.figure(

@@ -14,7 +14,7 @@ from viz import crack as figures
 from viz.style import escaped, shortened
 
 #: Next tokens of either run that are told apart.
-ANSWERS = 6
+ANSWERS = 5
 
 
 def prompt_tokens(lesson: Lesson) -> Tokens:

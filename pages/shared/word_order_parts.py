@@ -137,15 +137,16 @@ def longer_sentence(lesson: Lesson, exact: PrefixDifference, other_length: Prefi
     prose.equation(
         "numbers compared   {n} positions × {depths} vectors × {size} = {all:,}\n"
         "their size         up to {scale:,.3f}\n"
-        "followed by your {rest} tokens, or by {rest} others     |a − b| ≤ {exact}\n"
-        "followed by your {rest} tokens, or by nothing {pad}    |a − b| ≤ {rounding}",
+        "followed by your {rest} tokens, or by {rest} others:\n"
+        "                   |a − b| ≤ {exact}\n"
+        "followed by your {rest} tokens, or by nothing:\n"
+        "                   |a − b| ≤ {rounding}",
         n=exact.positions,
         depths=len(run.streams),
         size=lesson.lm.architecture.hidden_size,
         all=exact.vectors * lesson.lm.architecture.hidden_size,
         scale=exact.scale,
         rest=len(run) - exact.positions,
-        pad=prose.Html(" " * (len(str(len(run) - exact.positions)) + 1)),
         exact=prose.literal(_number(exact.largest)),
         rounding=prose.literal(_number(other_length.largest)),
     )
