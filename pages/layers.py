@@ -31,8 +31,8 @@ def inside() -> None:
 
 def the_stream() -> None:
     profile = stream_profile(run, lesson.selected)
-    parts.layer_stepper(lesson, "stream")
     stream_parts.sizes_figure(lesson, profile)
+    parts.layer_stepper(lesson, "stream")
     stream_parts.sizes_sentence(lesson, profile)
     stream_parts.sum_check(lesson)
     stream_parts.turns_figure(lesson, profile)

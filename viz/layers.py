@@ -39,7 +39,7 @@ def stream_sizes(
         if added is not None:
             figure.add_trace(_line(what, range(layers), added, "%{y:.4g}", theme))
     figure.add_trace(_line(_STREAM, range(-1, layers), sizes, "%{y:.4g}", theme))
-    by_layer(figure, layers, layer, theme, height=380)
+    by_layer(figure, layers, layer, theme, height=330)
     return figure.update_yaxes(title="size (logarithmic)", type="log", exponentformat="none", dtick=1, nticks=8)
 
 

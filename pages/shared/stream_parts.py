@@ -204,11 +204,10 @@ def _arithmetic(steps: Normalised) -> None:
     )
     prose.aside(
         "Worked out this way, all {size} results differ from the module's own output by at most {difference:.1e}; the "
-        "largest is {largest:.3g}. However long the stream has grown, {what} sees numbers of ordinary size.",
+        "largest is {largest:.3g}. However long the stream has grown, what reads it sees numbers of ordinary size.",
         size=len(steps.before),
         difference=steps.difference,
         largest=steps.largest,
-        what=prose.Html("what reads it"),
     )
 
 
