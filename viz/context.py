@@ -74,29 +74,42 @@ def cosine_lines(
             hovertemplate="layer %{x}: %{y:.4f}<extra></extra>",
         )
     )
-    figure.add_trace(_mark(layer, float(likeness[layer + 1]), len(likeness) - 1, theme))
+    figure.add_trace(_mark(layer, float(likeness[layer + 1]), theme))
     lowest = min([float(likeness.min()), *(float(rows.min()) for rows in curves)])
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "xanchor": "left", "traceorder": "reversed"}
     figure = styled(figure, theme, 420, showlegend=True, legend=legend)
+    figure.add_annotation(_mark_words(layer, float(likeness[layer + 1]), theme))
     figure.update_xaxes(
         title="after layer", range=[-1.6, len(likeness) - 1.4], **layer_axis(len(likeness) - 1, first=8)
     )
     span = max(1.0 - lowest, 0.02)
-    return figure.update_yaxes(title="cosine", range=[lowest - 0.12 * span, 1.0 + 0.08 * span])
+    return figure.update_yaxes(title="cosine", range=[lowest - 0.16 * span, 1.0 + 0.08 * span])
 
 
-def _mark(layer: int, value: float, layers: int, theme: Theme) -> go.Scatter:
+def _mark(layer: int, value: float, theme: Theme) -> go.Scatter:
     return go.Scatter(
         x=[layer],
         y=[value],
-        mode="markers+text",
+        mode="markers",
         marker={"color": theme.colour("pin"), "size": 12 * theme.scale, "symbol": "diamond"},
-        text=[f"<b>{value:.3f}</b>"],
-        textposition="bottom left" if layer > layers / 2 else "bottom right",
-        textfont={"color": theme.colour("pin"), "size": 15 * theme.scale},
         showlegend=False,
         hoverinfo="skip",
     )
+
+
+def _mark_words(layer: int, value: float, theme: Theme) -> dict:
+    """The marked value below its mark, on the page's colour so that lines do not run through it."""
+    return {
+        "x": layer,
+        "y": value,
+        "text": f"<b>{value:.3f}</b>",
+        "showarrow": False,
+        "yanchor": "top",
+        "yshift": -10 * theme.scale,
+        "bgcolor": theme.colour("background"),
+        "borderpad": 2,
+        "font": {"color": theme.colour("pin"), "size": 15 * theme.scale},
+    }
 
 
 def cosine_table(

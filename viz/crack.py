@@ -121,7 +121,7 @@ def _untouched_words(first: int, untouched: int, columns: int, rows: int, theme:
     return {
         "x": first + (untouched - 1) / 2,
         "y": rows / 2 - 1,
-        "text": "untouched:<br>a cache may<br>reuse this" if roomy else "untouched",
+        "text": "untouched:<br>a cache may<br>reuse this" if roomy else "untouched: a cache may reuse this",
         "textangle": 0 if roomy else -90,
         "showarrow": False,
         "font": {"color": theme.colour("cache"), "size": 15 * theme.scale},

@@ -92,11 +92,11 @@ def test_cosine_lines_have_the_pair_its_scale_and_the_mark():
     likeness = np.array([1.0, 0.9, 0.7])
     curves = [np.array([[1.0, 0.98, 0.95]]), np.array([[1.0, 0.9, 0.8], [1.0, 0.85, 0.75]])]
     figure = context.cosine_lines(likeness, ["river", "money"], curves, 1)
-    lines = [each for each in figure.data if each.mode != "markers+text"]
+    lines = [each for each in figure.data if "lines" in each.mode]
     assert [list(each.y) for each in lines] == [*curves[0].tolist(), *curves[1].tolist(), likeness.tolist()]
     assert list(lines[0].x) == [-1, 0, 1]
     assert len({each.line.dash for each in lines}) == 3, "told apart by more than colour"
-    assert figure.data[-1].text[0] == "<b>0.700</b>"
+    assert words(figure) == ["<b>0.700</b>"]
     table = context.cosine_table(likeness, [["a"], ["b", "c"]], curves)
     assert table["after layer"].tolist() == ["embedding", "0", "1"] and table["c"].iloc[2] == 0.75
 
