@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.machine import growth, roofline
+from model.machine import growth
 from pages.shared import anatomy, frame, machine_parts, prose
 from pages.shared import decode_parts as parts
 from pages.shared.measuring import refusal, writing_key, writing_progress, writing_work
@@ -93,14 +93,7 @@ prose.say(
     "A pass must read every weight once, and do two operations with it for each position. With one position the "
     "weights arrive slower than they are used up; with hundreds, the arithmetic is what takes the time."
 )
-roof = anatomy.measured(
-    ("roofline", lm.key, lm.device, lm.dtype),
-    "roofline",
-    lambda: roofline(lm, lesson.tokens),
-    lambda found: machine_parts.roofline_figure(lesson, found),
-    button="Measure this machine (about half a minute)",
-    progress=machine_parts.roofline_progress,
-)
+roof = machine_parts.measured_roofline(lesson, lambda found: machine_parts.roofline_figure(lesson, found))
 machine_parts.gpu_choice()
 if roof is not None:
     machine_parts.roofline_sentence(lesson, roof)

@@ -161,21 +161,26 @@ def look_inside(title: str, key: str):
     return box if box.open else None
 
 
-def try_presets(lesson: Lesson, presets: Sequence[tuple[str, str, dict]]) -> None:
+def try_presets(
+    lesson: Lesson, presets: Sequence[tuple[str, str, dict]], also: Callable[[], None] | None = None
+) -> None:
     """Two or three settings that show the effect best.
 
     Args:
         presets: (button text, why, fields of the view to set); a ``prompt`` among the fields
             starts a new text.
+        also: done with any of them, where the view does not hold all that a preset changes.
     """
     st.subheader("Try", anchor=False)
     for place, (label, why, changes) in enumerate(presets):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.button(label, key=f"try_{lesson.page.slug}_{place}", on_click=_apply, args=(lesson.view, changes))
+            st.button(label, key=f"try_{lesson.page.slug}_{place}", on_click=_apply, args=(lesson.view, changes, also))
             prose.aside(why)
 
 
-def _apply(view, changes: dict) -> None:
+def _apply(view, changes: dict, also: Callable[[], None] | None) -> None:
+    if also is not None:
+        also()
     changes = dict(changes)
     if "prompt" in changes:
         view.new_text(changes.pop("prompt"), changes.pop("specials", "text"))

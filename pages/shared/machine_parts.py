@@ -1,5 +1,7 @@
 """The parts of the lesson on prefill and decode that measure the machine: growth and the roofline."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from model.clock import Takes
@@ -11,6 +13,7 @@ from model.machine import (
     Roofline,
     TimedWork,
     lengths_up_to,
+    roofline,
 )
 from model.published import gpus
 from pages.shared import anatomy, prose
@@ -91,6 +94,19 @@ def growth_sentence(points: Points) -> None:
         decode=last.decode.times.median / first.decode.times.median,
         length=last.length,
         share=share,
+    )
+
+
+def measured_roofline(lesson: Lesson, show: Callable[[Roofline], None]) -> Roofline | None:
+    """The machine and the model measured, once for all pages that show it, each with its own picture."""
+    lm = lesson.lm
+    return anatomy.measured(
+        ("roofline", lm.key, lm.device, lm.dtype),
+        "roofline",
+        lambda: roofline(lm, lesson.tokens),
+        show,
+        button="Measure this machine (about half a minute)",
+        progress=roofline_progress,
     )
 
 

@@ -125,6 +125,12 @@ class View:
         cache_bits, weight_bits: bits of a cached value and of a weight.
         gpu: name of the machine whose memory is filled.
         overhead: GB set aside for everything else.
+        gpus: how many such machines, in the plan.
+        answer, answer_worst: tokens of a request that are its answer, typically and at worst.
+        price: of an hour of one machine.
+        rate_low, rate_high: per cent of a machine's matrix rate that are assumed to be reached.
+        band_low, band_high: the same of its bandwidth.
+        same: per cent of a prompt that all requests share.
         one, two: the two sentences that a word is compared in.
         word: that word.
         one_at, two_at: which of its places in either sentence, from 0.
@@ -162,6 +168,15 @@ class View:
     weight_bits: int = _field(16, _among(32, 16, 8, 4))
     gpu: str = _field("NVIDIA H100 SXM", _words(80))
     overhead: float = _field(4.0, _number(0.0, 10_000.0))
+    gpus: int = _field(4, _whole(1, 1_024))
+    answer: int = _field(512, _whole(1, MAX_CONTEXT))
+    answer_worst: int = _field(2_048, _whole(1, MAX_CONTEXT))
+    price: float = _field(2.5, _number(0.0, 10_000.0))
+    rate_low: int = _field(40, _whole(1, 100))
+    rate_high: int = _field(50, _whole(1, 100))
+    band_low: int = _field(60, _whole(1, 100))
+    band_high: int = _field(80, _whole(1, 100))
+    same: int = _field(50, _whole(0, 100))
     one: str = _field("The boat drifted slowly to the muddy bank", _words(400))
     two: str = _field("She opened a savings account at the bank", _words(400))
     word: str = _field("bank", _words(60))
