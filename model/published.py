@@ -1,6 +1,6 @@
 """Published facts: the shapes of known models, and what known machines can do.
 
-Two tables of facts, each row with its source. A row is checked when it is read, so that a wrong
+Tables of facts, each row with its source. A row is checked when it is read, so that a wrong
 number is a sentence and not a wrong picture.
 """
 
@@ -52,6 +52,12 @@ def notes() -> dict[str, str]:
 def gpus() -> dict[str, Gpu]:
     """The published machines by name, in the order of the table."""
     return _by_name([read_gpu(row) for row in _rows("gpus.csv")])
+
+
+@cache
+def active_parameters() -> dict[str, int]:
+    """Parameters that one token uses, as the makers state them, of shapes with a mixture of experts."""
+    return {row["name"]: int(row["active"]) for row in _rows("experts.csv")}
 
 
 def _rows(name: str) -> list[dict[str, str]]:

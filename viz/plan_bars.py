@@ -1,0 +1,146 @@
+"""Levers of a plan side by side, and what was predicted beside what was timed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from viz.plan import round_ticks
+from viz.style import LIGHT, Theme, escaped, styled
+
+
+@dataclass(frozen=True)
+class Column:
+    """One result of all levers.
+
+    Attributes:
+        title: what it is.
+        low, high: its two ends; the same where it is exact.
+        labels: each written out.
+    """
+
+    title: str
+    low: Sequence[float]
+    high: Sequence[float]
+    labels: Sequence[str]
+
+
+def lever_bars(names: Sequence[str], columns: Sequence[Column], theme: Theme = LIGHT) -> go.Figure:
+    """Levers as rows, results as columns of bars: solid to the lower end, hatched to the upper."""
+    figure = make_subplots(
+        cols=len(columns), shared_yaxes=True, horizontal_spacing=0.03, subplot_titles=[each.title for each in columns]
+    )
+    places = list(range(len(names)))
+    for column, each in enumerate(columns, 1):
+        rest = [high - low for low, high in zip(each.low, each.high, strict=True)]
+        for part, values, hatch in (("lower end", each.low, ""), ("to the upper end", rest, "/")):
+            figure.add_trace(_lever_part(places, part, values, hatch, theme), row=1, col=column)
+        most = max(each.high) or 1
+        figure.add_trace(
+            go.Scatter(
+                x=list(each.high),
+                y=places,
+                mode="text",
+                text=[f" {label}" for label in each.labels],
+                textposition="middle right",
+                cliponaxis=False,
+                hoverinfo="skip",
+            ),
+            row=1,
+            col=column,
+        )
+        figure.update_xaxes(range=[0, 1.75 * most], showticklabels=False, showgrid=False, row=1, col=column)
+    figure = styled(figure, theme, 60 + 32 * len(names), barmode="stack", bargap=0.34)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
+    figure.update_annotations(font={"size": 14 * theme.scale, "color": theme.colour("ink")})
+    ticks = [f"<b>{escaped(name)}</b>" if place == 0 else escaped(name) for place, name in enumerate(names)]
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=ticks, showgrid=False, zeroline=False)
+    return figure.update_yaxes(range=[len(names) - 0.4, -0.6])
+
+
+def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: str, theme: Theme) -> go.Bar:
+    background = theme.colour("background")
+    colours = [theme.colour("cache" if place == 0 else "accent") for place in places]
+    pattern = {"shape": hatch, "fgcolor": colours, "fillmode": "overlay"} if hatch else None
+    return go.Bar(
+        orientation="h",
+        name=name,
+        y=places,
+        x=list(values),
+        marker={
+            "color": background if hatch else colours,
+            "pattern": pattern,
+            "line": {"color": colours, "width": 1},
+        },
+        hoverinfo="skip",
+    )
+
+
+def lever_table(names: Sequence[str], columns: Sequence[Column], prices: Sequence[str]) -> pd.DataFrame:
+    """The levers as a table, with what each costs."""
+    return pd.DataFrame({"what": names} | {each.title: each.labels for each in columns} | {"its price": prices})
+
+
+def predicted_chart(
+    names: Sequence[str], predicted: Sequence[float], timed: Sequence[float], theme: Theme = LIGHT
+) -> go.Figure:
+    """Predictions and timings of the same things as pairs of marks, the ratio written beside each.
+
+    Args:
+        predicted, timed: milliseconds.
+    """
+    places = list(range(len(names)))
+    figure = go.Figure()
+    for place, low, high in zip(places, predicted, timed, strict=True):
+        line = {"color": theme.colour("line"), "width": 4 * theme.scale}
+        figure.add_trace(
+            go.Scatter(x=[low, high], y=[place, place], mode="lines", line=line, showlegend=False, hoverinfo="skip")
+        )
+    for name, values, role, symbol in (
+        ("predicted, by formula", predicted, "accent", "diamond-open"),
+        ("timed here", timed, "cache", "circle"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=list(values),
+                y=places,
+                mode="markers",
+                name=name,
+                marker={"color": theme.colour(role), "symbol": symbol, "size": 13 * theme.scale, "line": {"width": 3}},
+                hovertemplate="%{x:.3g} ms<extra>" + name + "</extra>",
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=[max(pair) for pair in zip(predicted, timed, strict=True)],
+            y=places,
+            mode="text",
+            text=[f"    {time / guess:.1f} ×" for guess, time in zip(predicted, timed, strict=True)],
+            textposition="middle right",
+            cliponaxis=False,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    )
+    figure = styled(figure, theme, 110 + 34 * len(names), showlegend=True)
+    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    low, high = min(*predicted, *timed), max(*predicted, *timed)
+    figure.update_xaxes(type="log", title="milliseconds (logarithmic)", range=[log10(low) - 0.1, log10(high) + 0.35])
+    figure.update_xaxes(**round_ticks(low * 0.8, high * 2))
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=[escaped(name) for name in names], showgrid=False)
+    return figure.update_yaxes(range=[len(names) - 0.4, -0.6], zeroline=False)
+
+
+def predicted_table(names: Sequence[str], predicted: Sequence[float], timed: Sequence[float]) -> pd.DataFrame:
+    """The pairs as a table."""
+    return pd.DataFrame(
+        {
+            "what": names,
+            "predicted, ms": [float(f"{value:.3g}") for value in predicted],
+            "timed, ms": [float(f"{value:.3g}") for value in timed],
+            "timed / predicted": [round(time / guess, 2) for guess, time in zip(predicted, timed, strict=True)],
+        }
+    )
