@@ -1,0 +1,247 @@
+"""A conversation, turn by turn: what is sent again, what is new, and what a kept cache saves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from transformers import DynamicCache
+
+from model.clock import Takes, seconds_of
+from model.conversation import Message, Prompt, common_prefix, prompt_of
+from model.cost import Work, work
+from model.kv_cache import cache_bytes
+from model.language_model import LanguageModel
+from model.taps import Recorder, recording
+
+#: Tokens of a reply at most, and times each prefill is timed.
+REPLY_TOKENS, TAKES = 24, 3
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question and its reply.
+
+    Attributes:
+        prompt: what was sent.
+        reply: what came back.
+        reused: tokens at the beginning whose keys and values the last turn's cache still held.
+        reused_if_encoded: the same, if the replies had been encoded anew from their text.
+        whole: time of the prefill of all tokens, from nothing.
+        rest: time of the prefill of the new tokens only, after the kept ones.
+        difference: the largest difference of any logit between the two.
+        cache_bytes: bytes of the cache's tensors when the reply was written.
+    """
+
+    prompt: Prompt = field(repr=False)
+    reply: Message
+    reused: int
+    reused_if_encoded: int
+    whole: Takes
+    rest: Takes
+    difference: float
+    cache_bytes: int
+
+    @property
+    def sent(self) -> int:
+        """Tokens of the prompt."""
+        return len(self.prompt)
+
+    @property
+    def new(self) -> int:
+        """Tokens that had to be worked out although the cache was kept."""
+        return self.sent - self.reused
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The turns as far as they have come.
+
+    Attributes:
+        turns: in order.
+        planned: how many there will be.
+    """
+
+    turns: tuple[Turn, ...]
+    planned: int
+
+    @property
+    def nbytes(self) -> int:
+        return 100_000 * len(self.turns)
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """All messages, the last reply included."""
+        if not self.turns:
+            return ()
+        return (*self.turns[-1].prompt.messages, self.turns[-1].reply)
+
+
+def converse(
+    lm: LanguageModel,
+    said: Sequence[str],
+    *,
+    system: str = "",
+    reply: str = "",
+    keep_ids: bool = True,
+    before: Conversation | None = None,
+) -> Iterator[Conversation]:
+    """Say one thing after the other, and time each turn's prefill from nothing and after what is kept.
+
+    Args:
+        said: what the visitor says, turn by turn.
+        system: the system message; empty for the template's own.
+        reply: what every reply is, word for word; empty to let the model write, greedily.
+        keep_ids: whether the replies stay in the history as the token IDs that were written; else
+            they are encoded anew from their text.
+        before: the same conversation's first turns, measured earlier.
+
+    Raises:
+        TextRefused: if a prompt with its reply is more than the model was made for.
+    """
+    state = Conversation(before.turns if before else (), len(said))
+    opening = (Message("system", system, kind="system"),) if system else ()
+    cache, held = _rebuilt(lm, state)
+    for text in said[len(state.turns) :]:
+        history = state.history or opening
+        prompt = prompt_of(lm, (*history, Message("user", text, kind="history")))
+        lm.check_length(len(prompt) + REPLY_TOKENS)
+        turn, cache, held = _turn(lm, prompt, cache, held, reply, keep_ids)
+        state = replace(state, turns=(*state.turns, turn))
+        yield state
+
+
+def _rebuilt(lm: LanguageModel, state: Conversation) -> tuple[DynamicCache, tuple[int, ...]]:
+    """The cache as the last turn left it, and the IDs in it."""
+    cache = DynamicCache(config=lm.module.config)
+    if not state.turns:
+        return cache, ()
+    last = state.turns[-1]
+    held = (*last.prompt.ids, *last.reply.ids[: max(0, len(last.reply.ids) - 1)])
+    _pass(lm, held, cache)
+    return cache, held
+
+
+def _turn(lm, prompt, cache, held, reply, keep_ids) -> tuple[Turn, DynamicCache, tuple[int, ...]]:
+    reused = _cropped(lm, cache, held, prompt.ids)
+    encoded = prompt_of(lm, [replace(message, ids=()) for message in prompt.messages])
+    wholes, rests = [], []
+    for _ in range(TAKES + 1):  # the first is thrown away
+        cache = _cropped_to(cache, reused)
+        whole, whole_seconds = _pass(lm, prompt.ids, DynamicCache(config=lm.module.config))
+        rest, rest_seconds = _pass(lm, prompt.ids[reused:], cache)
+        wholes.append(whole_seconds)
+        rests.append(rest_seconds)
+    ids = _reply_ids(lm, rest, cache, reply)
+    turn = Turn(
+        prompt=prompt,
+        reply=_message(lm, ids, keep_ids),
+        reused=reused,
+        reused_if_encoded=min(common_prefix(held, encoded.ids), len(encoded) - 1),
+        whole=Takes(tuple(wholes[1:])),
+        rest=Takes(tuple(rests[1:])),
+        difference=float((whole - rest).abs().max()),
+        cache_bytes=cache_bytes(cache),
+    )
+    return turn, cache, (*prompt.ids, *ids[:-1])
+
+
+def _cropped(lm: LanguageModel, cache: DynamicCache, held: tuple[int, ...], ids: tuple[int, ...]) -> int:
+    """How many of the kept positions serve: the common beginning, but never the whole prompt.
+
+    A layer with a window has dropped positions and cannot go back; its cache serves nothing.
+    """
+    if lm.architecture.windowed_layers or not held:
+        return 0
+    return min(common_prefix(held, ids), len(ids) - 1)
+
+
+def _cropped_to(cache: DynamicCache, positions: int) -> DynamicCache:
+    """The cache with its first ``positions`` positions only."""
+    surplus = cache.get_seq_length() - positions
+    if positions == 0:
+        cache.reset()
+    elif surplus:
+        cache.crop(-surplus)
+    return cache
+
+
+@torch.inference_mode()
+def _pass(lm: LanguageModel, ids: Sequence[int], cache: DynamicCache) -> tuple[torch.Tensor, float]:
+    """The last position's logits, and the time of the forward pass."""
+    inputs = torch.tensor([list(ids)], device=lm.device)
+    with lm.turns.take(), recording(Recorder(keep=False)):
+        output, seconds = seconds_of(
+            lm.device, lambda: lm.module(inputs, cache=cache, use_cache=True, logits_to_keep=1)
+        )
+    return output.logits[0, -1].float(), seconds
+
+
+def _reply_ids(lm: LanguageModel, logits: torch.Tensor, cache: DynamicCache, reply: str) -> tuple[int, ...]:
+    """The reply's tokens, the end token included; all but the last are read into the cache."""
+    if reply:
+        fixed = lm.tokenizer(reply, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        ids = (*fixed, _end_id(lm))
+        if len(ids) > 1:
+            _pass(lm, ids[:-1], cache)
+        return ids
+    ids: list[int] = []
+    while len(ids) < REPLY_TOKENS:
+        ids.append(int(logits.argmax()))
+        if ids[-1] in lm.end_ids or len(ids) == REPLY_TOKENS:
+            break
+        logits, _ = _pass(lm, ids[-1:], cache)
+    return tuple(ids)
+
+
+def _end_id(lm: LanguageModel) -> int:
+    return lm.tokenizer.eos_token_id if lm.tokenizer.eos_token_id is not None else min(lm.end_ids, default=0)
+
+
+def _message(lm: LanguageModel, ids: tuple[int, ...], keep_ids: bool) -> Message:
+    """The reply as it joins the history: without the end token, which the template writes."""
+    said = tuple(id for id in ids if id not in lm.end_ids)
+    return Message("assistant", lm.tokenizer.decode(said), said if keep_ids else (), "history")
+
+
+@dataclass(frozen=True)
+class Share:
+    """One stretch of the context and what it costs.
+
+    Attributes:
+        name: what it is.
+        tokens: how many.
+        operations: of its prefill, by formula; the last matrix is left out, which works once.
+        cache_bytes: of its keys and values, by formula.
+    """
+
+    name: str
+    tokens: int
+    operations: int
+    cache_bytes: int
+
+
+def shares(lm: LanguageModel, prompt: Prompt) -> list[Share]:
+    """What each kind of message, and what the template writes, takes of a prompt.
+
+    Positions further back in the context have more to look at: the same number of tokens costs
+    more there. The shares add up to the whole prefill.
+    """
+    found: dict[str, list[int]] = {}
+    for segment in prompt.segments:
+        name = "template" if segment.message is None else prompt.messages[segment.message].kind or "history"
+        done = _inner(work(lm.architecture, len(segment), segment.first, bytes_per_value=lm.bytes_per_value), lm)
+        row = found.setdefault(name, [0, 0, 0])
+        row[0] += len(segment)
+        row[1] += done
+        row[2] += len(segment) * _bytes_a_token(lm)
+    return [Share(name, *row) for name, row in found.items()]
+
+
+def _inner(done: Work, lm: LanguageModel) -> int:
+    table = 2 * lm.architecture.vocabulary_size * lm.architecture.hidden_size
+    return done.operations - table
+
+
+def _bytes_a_token(lm: LanguageModel) -> int:
+    shape = lm.architecture
+    return 2 * shape.layers * shape.kv_heads * shape.head_size * lm.bytes_per_value
