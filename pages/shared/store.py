@@ -12,7 +12,7 @@ import streamlit as st
 import model
 from model import LanguageModel, Tokens, Trace
 from model.edits import Edit
-from model.lens import LensColumn, LensGrid, lens_column
+from model.lens import LensColumn, LensGrid, lens_columns
 from model.overview import Overview, attention_overview
 from pages.shared.runs import Runs, Sight
 
@@ -179,11 +179,10 @@ _lenses: WeakKeyDictionary[Trace, dict[int, LensColumn]] = WeakKeyDictionary()
 
 
 def shared_lens(run: Trace, positions: range) -> LensGrid:
-    """The lens at consecutive positions, each worked out once for everybody, one in memory at a time."""
+    """The lens at consecutive positions, each worked out once for everybody."""
     columns = _lenses.setdefault(run, {})
-    for position in positions:
-        if position not in columns:
-            columns[position] = lens_column(run, position)
+    wanting = [position for position in positions if position not in columns]
+    columns.update(zip(wanting, lens_columns(run, wanting), strict=True))
     return LensGrid(positions.start, [columns[position] for position in positions])
 
 

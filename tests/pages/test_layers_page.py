@@ -68,8 +68,8 @@ def test_another_layer_has_other_neurons():
 
 
 def test_the_lens_is_worked_out_once(monkeypatch):
-    worked, column = [], store.lens_column
-    monkeypatch.setattr(store, "lens_column", lambda run, place: worked.append(place) or column(run, place))
+    worked, columns = [], store.lens_columns
+    monkeypatch.setattr(store, "lens_columns", lambda run, some: worked.extend(some) or columns(run, some))
     page = opened("layers", prompt="nobody has read this text through the lens")
     count = len(worked)
     assert sorted(set(worked)) == sorted(worked) and count > 5

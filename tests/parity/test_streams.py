@@ -19,6 +19,7 @@ from transformers import (
 )
 
 import model
+from model import lens
 from model.blocks import feed_forward_wiring
 from model.feed_forward import activity, network_of, neurons_at, promotions
 from model.journey import stream_check
@@ -134,6 +135,19 @@ def test_the_last_step_of_the_lens_is_the_models_answer_exactly(run):
         assert column.probabilities[-1].tolist() == answer.topk(5).values.tolist()
         assert column.ids[-1, 0] == column.final == int(answer.argmax())
         assert column.ranks[-1] == 1 and column.chances[-1] == float(answer.max())
+
+
+def test_columns_come_in_blocks_and_in_order(run, monkeypatch):
+    """However many positions are in memory at once, each has the numbers it has alone, to rounding."""
+    monkeypatch.setattr(lens, "LOGITS", 3 * 4 * tiny.VOCABULARY)
+    together = lens.lens_columns(run, range(2, 10))
+    assert len(together) == 8
+    for position, column in zip(range(2, 10), together, strict=True):
+        alone = lens_column(run, position)
+        assert column.final == alone.final
+        assert column.probabilities[-1].tolist() == alone.probabilities[-1].tolist()
+        assert column.probabilities == pytest.approx(alone.probabilities, rel=1e-4)
+    assert lens.lens_columns(run, []) == []
 
 
 def test_the_lens_before_norms_once(run):
