@@ -144,3 +144,8 @@ def predicted_table(names: Sequence[str], predicted: Sequence[float], timed: Seq
             "timed / predicted": [round(time / guess, 2) for guess, time in zip(predicted, timed, strict=True)],
         }
     )
+
+
+def published_table(rows: Sequence[tuple[str, str, str, str, str]]) -> pd.DataFrame:
+    """Published figures beside those worked out here."""
+    return pd.DataFrame(rows, columns=["what", "put in", "as published", "worked out here", "source"])

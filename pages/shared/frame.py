@@ -76,6 +76,7 @@ PAGES = {
             "KV cache",
             ":material/memory:",
         ),
+        Page("planner", "pages/planner.py", "Will it hold?", "Planner", ":material/calculate:"),
     )
 }
 
