@@ -15,6 +15,9 @@ from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
 #: Room for a guess in a cell, in characters, and the width of a column it needs, in rem of 16 pixels.
 CELL_CHARACTERS, COLUMN_REM, AXIS_REM = 8, 3.6, 3.2
 
+#: Up to this many columns their names stand upright; slanted ones need room at the right.
+UPRIGHT = 6
+
 
 def lens_grid(
     guesses: Sequence[Sequence[str]],
@@ -60,7 +63,7 @@ def lens_grid(
     named = [f"{place} {label}" for place, label in zip(columns, labels, strict=True)]
     axis = token_axis(named, "position and token read", first)
     axis["ticktext"] = [escaped(fitting(label, CELL_CHARACTERS + 2)) for label in named]
-    slanted = count > 6
+    slanted = count > UPRIGHT
     figure.update_layout(margin={"r": round((64 if slanted else 8) * theme.scale)})
     figure.update_xaxes(**axis, side="top", tickangle=-35 if slanted else 0, ticklabeloverflow="allow")
     return figure.update_yaxes(
@@ -118,7 +121,7 @@ def fitting(label: str, characters: int) -> str:
 
 def grid_rem(columns: int) -> float:
     """Width that the grid needs to be read, in rem; a narrower screen moves it sideways."""
-    return AXIS_REM + COLUMN_REM * columns
+    return AXIS_REM + COLUMN_REM * columns + (4 if columns > UPRIGHT else 0)
 
 
 def lens_table(

@@ -51,7 +51,7 @@ def presets(lesson: Lesson) -> None:
             ),
             (
                 "A pattern to copy",
-                "In the lens, look for the layer from which the next number of the pattern is found.",
+                "In the lens, look for the layers in which the next number of the pattern comes first.",
                 {"prompt": "one two three one two three one two", "neuron": -1},
             ),
         ],
