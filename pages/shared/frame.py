@@ -76,6 +76,7 @@ PAGES = {
             "KV cache",
             ":material/memory:",
         ),
+        Page("conversation", "pages/conversation.py", "Does it remember?", "Conversation", ":material/forum:"),
         Page("planner", "pages/planner.py", "Will it hold?", "Planner", ":material/calculate:"),
     )
 }

@@ -73,6 +73,12 @@ def chips(labels: Sequence[str], marked: int | None = None) -> Html:
     return Html(" ".join(parts))
 
 
+def sent(chips: Sequence[tuple[str, str]]) -> None:
+    """Tokens as they are sent, each with the class that says whose it is."""
+    inside = "".join(f'<bdi class="{name}">{escape(label)}</bdi>' for label, name in chips)
+    st.html(f'<div class="sent" tabindex="0">{inside}</div>')
+
+
 def equation(template: str, **values: object) -> None:
     """Arithmetic with its numbers put in, line by line, as it stands."""
     st.html(f'<div class="equation" tabindex="0" role="math">{filled(template, **values)}</div>')

@@ -23,6 +23,9 @@ LONGEST_LINK = 4_000
 MAX_BRANCHES = 4
 MAX_BRANCH_TOKENS = 256
 MAX_EDITS = 32
+#: Turns of a conversation, and characters of what is said in one.
+MAX_SAID, LONGEST_MESSAGE = 8, 1_000
+BETWEEN = "\x1e"
 NO_EDITS = "none"
 #: The longest request of the calculator, tokens.
 MAX_CONTEXT = 100_000_000
@@ -90,6 +93,11 @@ def _write_edits(value: Edits) -> str:
     return edits.spelled(value) or NO_EDITS
 
 
+def _said(text: str) -> tuple[str, ...]:
+    """What was said, turn by turn; an address holds it with a separator that no keyboard types."""
+    return tuple(each[:LONGEST_MESSAGE] for each in text.split(BETWEEN) if each.strip())[:MAX_SAID] or ("hi",)
+
+
 def _write(value: Any) -> str:
     if isinstance(value, tuple):
         return "~".join(".".join(map(str, branch)) for branch in value)
@@ -138,6 +146,13 @@ class View:
         swap_at: the position of that word; −1 chooses one.
         order: how the prompt's words are put in another order, ``reversed`` or ``shuffled``.
         more: what is put after the prompt, to see whether it changes what came before.
+        said: what the visitor says in a conversation, turn by turn.
+        system: its system message; empty is the template's own.
+        reply: what every reply is, word for word; empty lets the model write.
+        keep: 1 if replies stay in the history as the token IDs that were written.
+        document: a text put into the context.
+        ask, begin, goal: a question, how its reply begins, and how the right answer goes on.
+        with_system, with_document, with_history: 0 leaves that part of the context out.
         classroom: 1 enlarges everything for a projector.
     """
 
@@ -186,6 +201,17 @@ class View:
     swap_at: int = _field(-1, _whole(-1, _LARGEST))
     order: str = _field("reversed", _one_of("reversed", "shuffled"))
     more: str = _field(" Paris, and the capital of Italy is", _words(400))
+    said: tuple = _field(("My dog is called Rex.", "I walk it every morning."), _said, BETWEEN.join)
+    system: str = _field("", _words(1_000))
+    reply: str = _field("", _words(200))
+    keep: int = _field(1, _whole(0, 1))
+    document: str = _field("", _words(2_000))
+    ask: str = _field("What is my dog called?", _words(400))
+    begin: str = _field("Your dog is called", _words(200))
+    goal: str = _field(" Rex", _words(100))
+    with_system: int = _field(1, _whole(0, 1))
+    with_document: int = _field(1, _whole(0, 1))
+    with_history: int = _field(1, _whole(0, 1))
     classroom: int = _field(0, _whole(0, 1))
 
     @property

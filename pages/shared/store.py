@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -127,6 +128,14 @@ class Points:
     items: tuple = ()
     planned: int = 0
     nbytes: int = 10_000
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A small result that is no measurement, kept with them."""
+
+    value: Any
+    nbytes: int = 2_000
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,0 +1,208 @@
+"""Figures of a conversation: what each turn sends, what fills the context, and one answer with and without."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from viz.style import LIGHT, Theme, escaped, shortened, styled
+
+#: What a part of the context is drawn as: role of its colour, hatch.
+LOOKS = {
+    "template": ("muted", "."),
+    "system": ("key", "/"),
+    "document": ("value", "x"),
+    "history": ("cache", "\\"),
+    "question": ("accent", ""),
+}
+
+
+@dataclass(frozen=True)
+class TurnBar:
+    """One turn.
+
+    Attributes:
+        reused: tokens at the beginning of its prompt that a kept cache served.
+        new: the others.
+        whole, rest: milliseconds of the prefill of all tokens, and of the new ones only.
+    """
+
+    reused: int
+    new: int
+    whole: float
+    rest: float
+
+
+def _pattern(hatch: str, theme: Theme) -> dict:
+    return {"shape": hatch, "fgcolor": theme.colour("background"), "fillmode": "overlay", "size": 7}
+
+
+def _legend(figure: go.Figure) -> go.Figure:
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
+    return figure.update_layout(showlegend=True, legend=legend)
+
+
+def turn_bars(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
+    """Tokens of each turn's prompt: those sent again and kept, and the new ones."""
+    places = list(range(1, len(turns) + 1))
+    figure = go.Figure()
+    for name, values, role, hatch in (
+        ("sent again, served by the kept cache", [turn.reused for turn in turns], "cache", "/"),
+        ("new, to be worked out", [turn.new for turn in turns], "accent", ""),
+    ):
+        marker = {"color": theme.colour(role), "pattern": _pattern(hatch, theme), "opacity": 0.55 if hatch else 1}
+        figure.add_trace(
+            go.Bar(
+                x=places,
+                y=values,
+                name=name,
+                marker=marker,
+                text=values,
+                textposition="inside",
+                hovertemplate="turn %{x}: %{y} tokens<extra></extra>",
+            )
+        )
+    figure = styled(figure, theme, 300, barmode="stack", bargap=0.3)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
+    figure.update_xaxes(title="turn", tickmode="array", tickvals=places, showgrid=False)
+    return _legend(figure.update_yaxes(title="tokens of the prompt", rangemode="tozero"))
+
+
+def turn_times(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
+    """Time of each turn's prefill, from nothing and after what was kept."""
+    places = list(range(1, len(turns) + 1))
+    figure = go.Figure()
+    for name, values, role, dash, symbol in (
+        ("everything again", [turn.whole for turn in turns], "pin", "dash", "square"),
+        ("only what is new", [turn.rest for turn in turns], "accent", "solid", "circle"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=places,
+                y=values,
+                name=name,
+                mode="lines+markers",
+                line={"color": theme.colour(role), "dash": dash, "width": 2.5 * theme.scale},
+                marker={"symbol": symbol, "size": 10 * theme.scale},
+                hovertemplate="turn %{x}: %{y:.0f} ms<extra></extra>",
+            )
+        )
+    figure = styled(figure, theme, 300)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
+    figure.update_xaxes(title="turn", tickmode="array", tickvals=places, range=[0.7, len(turns) + 0.3], showgrid=False)
+    return _legend(figure.update_yaxes(title="milliseconds", rangemode="tozero"))
+
+
+def turn_table(turns: Sequence[TurnBar]) -> pd.DataFrame:
+    """The turns as a table, with what has been sent and worked out so far."""
+    table = pd.DataFrame(
+        {
+            "turn": range(1, len(turns) + 1),
+            "tokens sent": [turn.reused + turn.new for turn in turns],
+            "sent again, kept": [turn.reused for turn in turns],
+            "new": [turn.new for turn in turns],
+            "ms, everything": [turn.whole for turn in turns],
+            "ms, only new": [turn.rest for turn in turns],
+        }
+    )
+    table["sent so far"] = table["tokens sent"].cumsum()
+    table["worked out so far"] = table["new"].cumsum()
+    return table
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One part of the context.
+
+    Attributes:
+        name: one of ``LOOKS``.
+        tokens: how many.
+        work, memory: its share of the prefill's operations and of the cache, 0 to 1.
+    """
+
+    name: str
+    tokens: int
+    work: float
+    memory: float
+
+
+def context_bar(stretches: Sequence[Stretch], limit: int, theme: Theme = LIGHT) -> go.Figure:
+    """What fills the context, as one bar of tokens; the model's limit at its end if it is near.
+
+    Args:
+        limit: tokens that the model was made for.
+    """
+    figure = go.Figure()
+    start = 0
+    for each in stretches:
+        role, hatch = LOOKS.get(each.name, ("muted", ""))
+        marker = {"color": theme.colour(role), "pattern": _pattern(hatch, theme), "opacity": 0.75}
+        figure.add_trace(
+            go.Bar(
+                x=[each.tokens],
+                y=[0],
+                base=[start],
+                orientation="h",
+                name=f"{each.name} {each.tokens:,}",
+                marker=marker,
+                hovertemplate=f"{each.name}: {each.tokens:,} tokens<extra></extra>",
+            )
+        )
+        start += each.tokens
+    figure = styled(figure, theme, 190, barmode="overlay", bargap=0.2)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 56 * theme.scale, "b": 8})
+    figure.update_yaxes(visible=False)
+    if start > limit / 4:
+        figure.add_vline(x=limit, line={"color": theme.colour("pin"), "width": 2}, annotation_text=f"limit {limit:,}")
+    return _legend(figure.update_xaxes(title="tokens", range=[0, (limit if start > limit / 4 else start) * 1.02]))
+
+
+def context_table(stretches: Sequence[Stretch]) -> pd.DataFrame:
+    """The parts of the context as a table."""
+    return pd.DataFrame(
+        {
+            "part": [each.name for each in stretches],
+            "tokens": [each.tokens for each in stretches],
+            "share of the prefill's operations": [each.work for each in stretches],
+            "share of the cache": [each.memory for each in stretches],
+        }
+    )
+
+
+def answer_columns(labels: Sequence[str], series: dict[str, Sequence[float]], theme: Theme = LIGHT) -> go.Figure:
+    """The probability of each token of one answer, under two contexts.
+
+    Args:
+        labels: the answer's tokens.
+        series: name → one probability a token; two of them.
+    """
+    places = list(range(len(labels)))
+    looks = (("accent", ""), ("pin", "/"))
+    figure = go.Figure()
+    for (name, values), (role, hatch) in zip(series.items(), looks, strict=False):
+        figure.add_trace(
+            go.Bar(
+                x=places,
+                y=list(values),
+                name=name,
+                marker={"color": theme.colour(role), "pattern": _pattern(hatch, theme)},
+                text=[f"{value:.1%}" if value >= 0.001 else f"{value:.0e}" for value in values],
+                textposition="outside",
+                constraintext="none",
+                cliponaxis=False,
+                hovertemplate="%{y:.5f}<extra></extra>",
+            )
+        )
+    figure = styled(figure, theme, 300, barmode="group", bargap=0.3)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 48 * theme.scale, "b": 8})
+    names = [escaped(shortened(label)) for label in labels]
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, title="the answer", showgrid=False)
+    return _legend(figure.update_yaxes(range=[0, 1.12], tickformat=".0%", title="probability"))
+
+
+def answer_table(labels: Sequence[str], series: dict[str, Sequence[float]]) -> pd.DataFrame:
+    """The answer's probabilities as a table, the whole answer's product last."""
+    rows = {"token": [*labels, "all together"]}
+    return pd.DataFrame(rows | {name: [*values, float(np.prod(values))] for name, values in series.items()})
