@@ -14,9 +14,12 @@ ALL = Shares(1.0, 1.0)
 GIB = 2**30
 #: Milliseconds of a step by number of requests, as the table of the second source prints them.
 STEPS = {1: "4.98", 8: "12.13", 16: "20.30", 32: "36.65", 64: "69.33", 240: "249.09"}
-GUIDE = "Baseten, A guide to LLM inference and performance"
-BOOK = "Google, How To Scale Your Model, chapter on inference"
-LOG = "a start-up log of vLLM"
+GUIDE, BOOK, LOG = "the guide", "the book", "the log"
+SOURCES = {
+    GUIDE: "Baseten, A guide to LLM inference and performance",
+    BOOK: "Google DeepMind, How To Scale Your Model, on inference",
+    LOG: "what vLLM prints when it starts",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Reproduced:
         what: it is a figure of.
         assumed: the numbers put in.
         published, ours: as the source rounds it.
-        source: in words.
+        source: one of :data:`SOURCES`.
     """
 
     what: str

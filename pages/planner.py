@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from model.errors import SettingRefused
-from model.plan import Plan, outcome
+from model.plan import Outcome, Plan, outcome
 from pages.shared import anatomy, calculator_parts, checklist_parts, config_parts, frame, levers_parts, prose
 from pages.shared import outcome_parts as parts
 from pages.shared import planner_parts as controls
@@ -36,11 +35,8 @@ STOPS = (
 )
 
 
-def results(plan: Plan) -> None:
-    """The plan worked out: does it fit, how fast, for how much, and what can be done."""
-    found, (_, _, name) = outcome(plan), controls.planned_shape(lesson)
-    parts.memory_figure(lesson, plan, found, name)
-    parts.read_aloud(plan, found)
+def results(plan: Plan, found: Outcome, name: str) -> None:
+    """The plan worked out in full: every formula, what moves it, what can be done, and what to ask."""
     config_parts.experts_note(lesson, plan.used, plan.shape.parameters)
     controls.too_long(plan, name)
     parts.result_table(plan, found)
@@ -60,19 +56,18 @@ def results(plan: Plan) -> None:
 
 @st.fragment
 def planning() -> None:
-    """Controls and results together: arithmetic on sizes alone, nothing here runs the model."""
+    """The answer, the controls, and how it was worked out: arithmetic on sizes alone, nothing runs the model."""
     lesson.redraw_if_moved()
+    plan, (_, _, name) = controls.plan_of(lesson, inputs), controls.planned_shape(lesson)
+    found = outcome(plan)
+    parts.memory_figure(lesson, plan, found, name)
+    parts.read_aloud(plan, found)
+    st.header("The plan", anchor=False)
     controls.model_and_machines(lesson)
     controls.requests_asked(inputs)
     config_parts.pasting(lesson)
-    if box := anatomy.look_inside("how much of a data sheet is reached", "plan_shares"):
-        with box:
-            controls.shares_reached(inputs)
-    try:
-        plan = controls.plan_of(lesson, inputs)
-        results(plan)
-    except SettingRefused as problem:
-        st.warning(prose.plain(str(problem)), icon=":material/edit:")
+    controls.shares_reached(inputs)
+    results(plan, found, name)
     write_address(view)
 
 

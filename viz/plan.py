@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from viz.style import LIGHT, Theme, escaped, styled
 
 #: Steps between powers of ten on a logarithmic axis, the more the shorter it is.
-_STEPS = ((1, 2, 5), (1, 3), (1,))
+_STEPS = ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,))
 _MOST_TICKS = 7
 
 

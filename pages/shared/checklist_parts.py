@@ -14,6 +14,7 @@ from viz.plan import estimate, time_between
 
 ANSWERS = ("yes", "no", "not known yet")
 MEASURED = ("measured", "guessed", "not known yet")
+DECIDED = ("decided", "still open", "not known yet")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ QUESTIONS = (
     Question("How long are requests, typically and at worst?", _lengths, ("cache",), MEASURED),
     Question("What is the latency with as many users as will really come?", _latency, ("decode",), MEASURED),
     Question(
-        "Which user data is stored, for how long, and how is it deleted?", _stored, ("cache", "conversation"), ANSWERS
+        "Which user data is stored, for how long, and how is it deleted?", _stored, ("cache", "conversation"), DECIDED
     ),
     Question("Does the extra context measurably help?", _helps, ("conversation", "context"), MEASURED),
 )

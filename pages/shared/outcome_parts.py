@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.plan import Between, Outcome, Plan
 from model.plan_curves import Curve, by_context, by_requests
-from model.reproduced import reproduced
+from model.reproduced import SOURCES, reproduced
 from pages.shared import anatomy, plan_words, prose
 from pages.shared.frame import Lesson
 from viz import calculator, plan_bars
@@ -63,7 +63,7 @@ def read_aloud(plan: Plan, found: Outcome) -> None:
         cost_in=prose.literal(plan_words.money(found.cost_in.low, found.cost_in.high)),
         cost_out=prose.literal(plan_words.money(found.cost_out.low, found.cost_out.high)),
     )
-    prose.say("{what}", what=prose.literal(plan_words.binding(plan, found)))
+    prose.aside("{what}", what=prose.literal(plan_words.binding(plan, found)))
 
 
 def result_table(plan: Plan, found: Outcome) -> None:
@@ -181,5 +181,6 @@ def as_published(lesson: Lesson) -> None:
     )
     prose.aside(
         "The sources round: 7 and 13 thousand million parameters, 6.7 GB of cache. The rows use their numbers; the "
-        "plan above uses the exact ones. The 8 TPUs share every matrix, and nothing is counted for that."
+        "plan above uses the exact ones. The 8 TPUs share every matrix, and nothing is counted for that. {sources}.",
+        sources=prose.literal(". ".join(f"{short}: {whole}" for short, whole in SOURCES.items())),
     )

@@ -10,6 +10,7 @@ from model.published import active_parameters, gpus
 from pages.shared import anatomy, config_parts, frame, prose
 from pages.shared.calculator_parts import MOST_REQUESTS, bits_choice, name_of, number_box, shape_of
 from pages.shared.frame import Lesson
+from pages.shared.plan_words import percent
 from pages.shared.state import MAX_CONTEXT, View
 from viz.calculator import in_gb, rounded
 
@@ -131,6 +132,21 @@ def requests_asked(inputs: Inputs) -> None:
 
 def shares_reached(inputs: Inputs) -> None:
     """What share of its data sheet a machine reaches: assumed, and therefore a range."""
+    box = anatomy.look_inside(
+        f"assumed, not measured: {_range(inputs.rate)} of a data sheet's matrix rate and {_range(inputs.bandwidth)} of "
+        "its bandwidth are reached",
+        "plan_shares",
+    )
+    if box:
+        with box:
+            _share_sliders(inputs)
+
+
+def _range(ends: tuple[int, int]) -> str:
+    return prose.plain(percent(ends[0] / 100, ends[1] / 100))
+
+
+def _share_sliders(inputs: Inputs) -> None:
     rate, bandwidth = st.columns(2, gap="large")
     for column, name, label in (
         (rate, "rate", "Share of the matrix rate that is reached, %"),
