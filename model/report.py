@@ -9,9 +9,12 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
-#: Characters of one answer that a report takes.
-LONGEST_ANSWER = 240
+#: Characters of one answer that a report takes, so that it stays one page; wide ones count twice.
+LONGEST_ANSWER = 160
+#: More letters than this in all answers together are printed smaller, to stay on the sheet.
+_MANY = 400
 _MARKED = str.maketrans({mark: f"\\{mark}" for mark in string.punctuation})
 
 
@@ -54,10 +57,18 @@ class Report:
 
 
 def one_line(text: str, longest: int | None = None) -> str:
-    """Text on one line, without characters that control what shows it, cut to ``longest``."""
+    """Text on one line, without characters that control what shows it, cut to a width of ``longest`` letters."""
     kept = (" " if mark.isspace() else mark for mark in text if mark.isspace() or _is_shown(mark))
     line = " ".join("".join(kept).split())
-    return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"
+    if longest is None or sum(map(_width, line)) <= longest:
+        return line
+    widths = accumulate(map(_width, line))
+    return line[: sum(width < longest for width in widths)] + "…"
+
+
+def _width(mark: str) -> int:
+    """Letters that a character takes the room of."""
+    return 2 if unicodedata.east_asian_width(mark) in "WF" else 1
 
 
 def _is_shown(mark: str) -> bool:
@@ -103,14 +114,15 @@ h1 { font-size: 1.5em; margin: 0 0 .3em; } h2 { font-size: 1.1em; margin: .9em 0
 p { margin: .3em 0; } .verdict { border-left: 4px solid #0B62A4; padding-left: .7em; }
 table { border-collapse: collapse; width: 100%; } td { vertical-align: top; border-top: 1px solid #D5DCE4;
   padding: .12em .6em .12em 0; } td:last-child { padding-right: 0; } td.formula { color: #52606D; }
-.results td:last-child { text-align: right; font-weight: 600; min-width: 9em; }
+.results td:last-child { text-align: right; font-weight: 600; white-space: nowrap; }
+@media (min-width: 40rem) { .results td:first-child { white-space: nowrap; padding-right: 1.5em; } }
 dl { columns: 2; column-gap: 2em; margin: 0; } dl div { break-inside: avoid; display: flex; gap: 1em;
   justify-content: space-between; border-top: 1px solid #D5DCE4; } dd { margin: 0; font-weight: 600;
   text-align: right; }
 ol, ul { margin: 0; padding-left: 1.5em; } .said { color: #0B62A4; }
 @media (max-width: 40rem) { dl { columns: 1; } }
-@media print { body { font-size: 8.4pt; line-height: 1.24; margin: 0; padding: 0; max-width: none; }
-  h1 { font-size: 1.4em; } dl { columns: 2; } }
+@media print { body { font-size: 8.2pt; line-height: 1.2; margin: 0; padding: 0; max-width: none; }
+  h1 { font-size: 1.4em; } dl { columns: 2; } body.dense { font-size: 7.5pt; line-height: 1.16; } }
 """
 
 
@@ -124,11 +136,12 @@ def as_html(report: Report) -> str:
     answers = "".join(f"<li>{_html_answer(each)}</li>" for each in report.answers)
     assumptions = "".join(f"<li>{_html(each)}</li>" for each in report.assumptions)
     title = _html(report.title)
+    dense = ' class="dense"' if sum(_width(mark) for each in report.answers for mark in each.words) > _MANY else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(one_line(report.title))}</title><style>{_STYLE}</style></head>\n<body>\n"
+        f"<title>{escape(one_line(report.title))}</title><style>{_STYLE}</style></head>\n<body{dense}>\n"
         f'<h1>{title}</h1>\n<p class="verdict">{_html(report.verdict)}</p>\n'
         f"<h2>The plan</h2>\n<dl>{inputs}</dl>\n"
         f'<h2>What it comes to</h2>\n<table class="results">{results}</table>\n'

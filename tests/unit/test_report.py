@@ -149,3 +149,5 @@ def test_text_goes_on_one_line_without_control_characters(text, line):
 def test_text_is_cut_with_a_sign():
     cut = one_line("x" * 500, LONGEST_ANSWER)
     assert len(cut) == LONGEST_ANSWER and cut.endswith("…")
+    assert one_line("x" * 200, 200) == "x" * 200
+    assert one_line("漢" * 100, 200) == "漢" * 100 and one_line("漢" * 101, 200) == "漢" * 99 + "…"
