@@ -81,9 +81,10 @@ def band_chart(band: Band, place_title: str, result_title: str, label: str, them
         )
     )
     place = list(band.places).index(band.now)
-    figure.add_trace(_now(band, place, theme))
     low, high = min(band.low), max(band.high)
     bottom, top = log10(low) - 0.08, log10(high) + 0.22 * max(log10(high / low), 0.6)
+    figure.add_trace(_now(band, place, theme))
+    figure.add_trace(_to_its_label(band.now, band.high[place], 10**top, theme))
     start, end = log10(band.places[0]), log10(band.places[-1])
     figure = styled(figure, theme, 340)
     figure.update_layout(margin={"l": 8, "r": 16, "t": 12, "b": 8})
@@ -94,13 +95,12 @@ def band_chart(band: Band, place_title: str, result_title: str, label: str, them
     right = log10(band.now) > (start + end) / 2
     figure.add_annotation(
         x=log10(band.now),
-        y=log10(band.high[place]),
-        text=escaped(label),
+        y=1,
+        yref="paper",
+        text=f" {escaped(label)} ",
         showarrow=False,
         xanchor="right" if right else "left",
-        yanchor="bottom",
-        yshift=8,
-        bgcolor=theme.colour("background"),
+        yanchor="top",
         font={"color": theme.colour("pin")},
     )
     if band.places[0] <= band.full < band.places[-1]:
@@ -118,6 +118,11 @@ def _now(band: Band, place: int, theme: Theme) -> go.Scatter:
         marker={"symbol": "diamond", "size": 10 * theme.scale},
         hoverinfo="skip",
     )
+
+
+def _to_its_label(now: int, high: float, top: float, theme: Theme) -> go.Scatter:
+    line = {"color": theme.colour("pin"), "width": 1, "dash": "dot"}
+    return go.Scatter(x=[now, now], y=[high, top], mode="lines", name="to its label", line=line, hoverinfo="skip")
 
 
 def _end_of_memory(figure: go.Figure, full: int, start: float, end: float, theme: Theme) -> None:

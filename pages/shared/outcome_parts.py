@@ -50,10 +50,11 @@ def memory_figure(lesson: Lesson, plan: Plan, found: Outcome, name: str) -> None
 def read_aloud(plan: Plan, found: Outcome) -> None:
     """The plan's answer, with its numbers."""
     prose.read_aloud(
-        "<b>{verdict}</b> With {requests}, the first token of {prompt:,} comes after {first}, then one every "
+        "<b>{verdict}</b> {with_} {requests}, the first token of {prompt:,} comes after {first}, then one every "
         "{between}: {each} tokens a second for each user, {all} in all. A million tokens cost {cost_in} to read and "
         "{cost_out} to write.",
         verdict=prose.literal(plan_words.verdict(plan, found)),
+        with_=prose.Html("With" if plan.requests <= found.typical.requests else "If there were room, with"),
         requests=prose.literal(f"{plan_words.requests_word(plan.requests)} at once"),
         prompt=plan.prompt,
         first=prose.literal(figures.time_between(found.first_token.low, found.first_token.high)),
@@ -182,5 +183,5 @@ def as_published(lesson: Lesson) -> None:
     prose.aside(
         "The sources round: 7 and 13 thousand million parameters, 6.7 GB of cache. The rows use their numbers; the "
         "plan above uses the exact ones. The 8 TPUs share every matrix, and nothing is counted for that. {sources}.",
-        sources=prose.literal(". ".join(f"{short}: {whole}" for short, whole in SOURCES.items())),
+        sources=prose.literal(". ".join(f"{short.capitalize()}: {whole}" for short, whole in SOURCES.items())),
     )

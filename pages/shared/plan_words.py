@@ -185,6 +185,9 @@ def binding(plan: Plan, found: Outcome) -> str:
     }
     usual = "bandwidth: bytes arrive more slowly than they are used up"
     reading, writing = (why.get(kind, usual) for kind in (found.reading_binds, found.writing_binds))
-    more = estimate(found.typical.requests / plan.requests)
-    capacity = f"capacity: {found.typical.requests:,} typical requests fit, {more} times what is asked for"
+    fitting = found.typical.requests
+    of_asked = f"{estimate(fitting / plan.requests)} times what is asked for"
+    if fitting < plan.requests:
+        of_asked = f"fewer than the {plan.requests:,} asked for"
+    capacity = f"capacity: {fitting:,} typical requests fit, {of_asked}"
     return f"Reading is bound by {reading}. Writing by {writing}. The number of requests by {capacity}."

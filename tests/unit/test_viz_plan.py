@@ -30,11 +30,11 @@ def test_ranges_in_words():
 
 def test_a_band_is_two_lines_with_the_plan_and_the_end_of_memory():
     figure = band_chart(BAND, "requests at once", "ms", "11–14 ms")
-    low, high, now = figure.data
+    low, high, now, _ = figure.data
     assert list(low.y) == BAND.low and list(high.y) == BAND.high
     assert low.line.dash != high.line.dash, "never by colour alone"
     assert list(now.x) == [4, 4] and list(now.y) == [11, 14]
-    texts = [each.text for each in figure.layout.annotations]
+    texts = [each.text.strip() for each in figure.layout.annotations]
     assert "11–14 ms" in texts and any("memory full: 20" in text for text in texts)
     assert len(figure.layout.shapes) == 1
 
