@@ -29,7 +29,8 @@ class Turn:
         whole: time of the prefill of all tokens, from nothing.
         rest: time of the prefill of the new tokens only, after the kept ones.
         difference: the largest difference of any logit between the two.
-        cache_bytes: bytes of the cache's tensors when the reply was written.
+        held: the token IDs whose keys and values the cache holds when the reply is written.
+        cache_bytes: bytes of the cache's tensors then.
     """
 
     prompt: Prompt = field(repr=False)
@@ -39,6 +40,7 @@ class Turn:
     whole: Takes
     rest: Takes
     difference: float
+    held: tuple[int, ...] = field(repr=False)
     cache_bytes: int
 
     @property
@@ -115,8 +117,7 @@ def _rebuilt(lm: LanguageModel, state: Conversation) -> tuple[DynamicCache, tupl
     cache = DynamicCache(config=lm.module.config)
     if not state.turns:
         return cache, ()
-    last = state.turns[-1]
-    held = (*last.prompt.ids, *last.reply.ids[: max(0, len(last.reply.ids) - 1)])
+    held = state.turns[-1].held
     _pass(lm, held, cache)
     return cache, held
 
@@ -132,6 +133,7 @@ def _turn(lm, prompt, cache, held, reply, keep_ids) -> tuple[Turn, DynamicCache,
         wholes.append(whole_seconds)
         rests.append(rest_seconds)
     ids = _reply_ids(lm, rest, cache, reply)
+    read = (*prompt.ids, *ids[:-1])
     turn = Turn(
         prompt=prompt,
         reply=_message(lm, ids, keep_ids),
@@ -140,9 +142,10 @@ def _turn(lm, prompt, cache, held, reply, keep_ids) -> tuple[Turn, DynamicCache,
         whole=Takes(tuple(wholes[1:])),
         rest=Takes(tuple(rests[1:])),
         difference=float((whole - rest).abs().max()),
+        held=read,
         cache_bytes=cache_bytes(cache),
     )
-    return turn, cache, (*prompt.ids, *ids[:-1])
+    return turn, cache, read
 
 
 def _cropped(lm: LanguageModel, cache: DynamicCache, held: tuple[int, ...], ids: tuple[int, ...]) -> int:

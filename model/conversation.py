@@ -239,6 +239,7 @@ def answer_probability(lm: LanguageModel, prompt: Prompt | Sequence[int], answer
         TextRefused: if prompt and answer are more than the model was made for, or the answer is empty.
     """
     before = list(prompt.ids if isinstance(prompt, Prompt) else prompt)
+    answer = answer.encode("utf-8", "replace").decode("utf-8")  # half of a character has no bytes
     ids = lm.tokenizer(answer, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     if not ids or not before:
         raise TextRefused("There is no answer to look for. Type the words that the reply should hold.")

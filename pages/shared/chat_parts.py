@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from model.chat import Conversation, Turn, converse
+from model.chat import Conversation, converse
 from model.conversation import Prompt, has_template
 from model.cost import work
 from model.tokens import Kind
@@ -35,7 +35,7 @@ def say_something(lesson: Lesson) -> None:
         frame.bound_widget(st.toggle, view, "keep", "Replies stay as token IDs", read=int)
     if len(view.said) >= MAX_SAID:
         prose.aside("A conversation here has at most {n} turns. Take one back, or start again.", n=MAX_SAID)
-    st.chat_input(
+    st.container().chat_input(  # in its place: by itself Streamlit would pin it to the window's foot
         "Say something",
         key="chat_box",
         max_chars=LONGEST_MESSAGE,
@@ -144,7 +144,7 @@ def turns_sentence(lesson: Lesson, found: Conversation) -> None:
         whole=1e3 * last.whole.median,
         rest=1e3 * last.rest.median,
         difference=last.difference,
-        held=last.sent + max(0, _reply_length(lesson, last)),
+        held=len(last.held),
         bytes=last.cache_bytes,
     )
     first, repeated = (_operations(lesson, found, whole) for whole in (False, True))
@@ -154,13 +154,6 @@ def turns_sentence(lesson: Lesson, found: Conversation) -> None:
         repeated=repeated / 1e9,
         first=first / 1e9,
     )
-
-
-def _reply_length(lesson: Lesson, turn: Turn) -> int:
-    """Positions of the reply in the cache, told by its bytes."""
-    shape = lesson.lm.architecture
-    a_token = 2 * shape.layers * shape.kv_heads * shape.head_size * lesson.lm.bytes_per_value
-    return turn.cache_bytes // a_token - turn.sent
 
 
 def _operations(lesson: Lesson, found: Conversation, whole: bool) -> int:

@@ -33,14 +33,14 @@ def asked(lesson: Lesson, history: tuple[Message, ...]) -> dict[str, list[Messag
     }
 
 
-def request(lesson: Lesson, history: tuple[Message, ...], **dropped: bool) -> Prompt:
-    """The prompt of the question, with what is switched on; ``history=False`` leaves that out, too."""
+def request(lesson: Lesson, history: tuple[Message, ...], without: str = "") -> Prompt:
+    """The prompt of the question, with what is switched on, and ``without`` one kind more."""
     parts = asked(lesson, history)
     kept = [
         message
         for kind, messages in parts.items()
         for message in messages
-        if dropped.get(kind, True) and (kind not in SWITCHES or getattr(lesson.view, SWITCHES[kind]))
+        if kind != without and (kind not in SWITCHES or getattr(lesson.view, SWITCHES[kind]))
     ]
     prompt = prompt_of(lesson.lm, kept)
     lesson.lm.check_length(len(prompt) + 64, MAX_TOKENS)
@@ -133,7 +133,7 @@ def stateless(lesson: Lesson, history: tuple[Message, ...]) -> None:
     """The same question in a fresh request, without the history."""
     try:
         with_history = answer_of(lesson, request(lesson, history))
-        without = answer_of(lesson, request(lesson, history, history=False))
+        without = answer_of(lesson, request(lesson, history, without="history"))
     except ExplainerError as problem:
         st.warning(prose.plain(str(problem)), icon=":material/edit:")
         return

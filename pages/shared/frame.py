@@ -58,7 +58,6 @@ PAGES = {
             ":material/scatter_plot:",
         ),
         Page("attention", "pages/attention.py", "Who looks at whom?", "Attention", ":material/visibility:"),
-        Page("whatif", "pages/whatif.py", "What is it for? Break it", "What if", ":material/build:"),
         Page(
             "layers",
             "pages/layers.py",
@@ -67,6 +66,7 @@ PAGES = {
             ":material/layers:",
         ),
         Page("context", "pages/context.py", "Can one token mean two things?", "Context", ":material/compare:"),
+        Page("whatif", "pages/whatif.py", "What is it for? Break it", "What if", ":material/build:"),
         Page("sampling", "pages/sampling.py", "How is the next token picked?", "Sampling", ":material/casino:"),
         Page("decode", "pages/decode.py", "Why is the first word slow?", "Prefill and decode", ":material/timer:"),
         Page(
