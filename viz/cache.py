@@ -233,7 +233,7 @@ def answers(
             orientation="h",
             marker={
                 "color": [theme.colour("attention")] * len(labels) + [theme.colour("muted")],
-                "pattern": {"shape": patterns, "fgcolor": theme.colour("background")},
+                "pattern": {"shape": patterns, "fgcolor": theme.colour("background"), "fillmode": "overlay"},
             },
             text=[percent(value) for value in values],
             textposition="outside",

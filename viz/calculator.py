@@ -303,7 +303,11 @@ def second_bars(names: Sequence[str], seconds: Sequence[float], theme: Theme = L
             x=list(seconds),
             marker={
                 "color": [theme.colour("cache")] + [theme.colour("pin")] * (len(names) - 1),
-                "pattern": {"shape": [""] + ["/"] * (len(names) - 1), "fgcolor": theme.colour("background")},
+                "pattern": {
+                    "shape": [""] + ["/"] * (len(names) - 1),
+                    "fgcolor": theme.colour("background"),
+                    "fillmode": "overlay",
+                },
             },
             text=[milliseconds(value) for value in seconds],
             textposition="outside",

@@ -40,7 +40,10 @@ def _stage(values: np.ndarray, theme: Theme) -> go.Bar:
         x=np.nan_to_num(values),
         y=list(range(len(values))),
         orientation="h",
-        marker={"color": colours, "pattern": {"shape": patterns, "fgcolor": theme.colour("background")}},
+        marker={
+            "color": colours,
+            "pattern": {"shape": patterns, "fgcolor": theme.colour("background"), "fillmode": "overlay"},
+        },
         text=["cut" if np.isnan(value) else percent(value) for value in values],
         textposition="outside",
         cliponaxis=False,
