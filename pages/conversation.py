@@ -4,6 +4,9 @@ import streamlit as st
 
 from pages.shared import anatomy, chat_parts, frame, prose
 from pages.shared import context_bar_parts as context
+from pages.shared.carrying_parts import four_ways
+from pages.shared.memory_parts import memory_store
+from pages.shared.recall_parts import does_context_help
 from pages.shared.state import write_address
 
 lesson = frame.open_page("conversation")
@@ -33,7 +36,9 @@ if found is not None and found.turns:
     context.context_section(lesson, history)
     st.header("Does it remember without the history?", anchor=False)
     context.stateless(lesson, history)
-# recall, ways and memory go here
+does_context_help(lesson)
+four_ways(lesson, history)
+memory_store(lesson)
 
 anatomy.try_presets(
     lesson,

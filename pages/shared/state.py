@@ -153,6 +153,16 @@ class View:
         document: a text put into the context.
         ask, begin, goal: a question, how its reply begins, and how the right answer goes on.
         with_system, with_document, with_history: 0 leaves that part of the context out.
+        fact: a sentence that is looked for in contexts of several lengths.
+        fact_ask, fact_begin, fact_goal: the question about it, how the reply begins, the answer.
+        hay: what those contexts are filled up with; empty is sentences of the program's own.
+        reach: tokens of the longest of them.
+        talk: the conversation that is carried on in four ways: ``dinner``, ``long``, ``chat`` (the
+            page's own) or ``own`` (pasted, which stays in the session).
+        probe: which of its planted facts is asked for.
+        turns, hits: how many turns a window keeps, and how many are retrieved.
+        memo_ask, memo_begin, memo_goal: a question to a model with memories, how its reply begins,
+            the answer.
         classroom: 1 enlarges everything for a projector.
     """
 
@@ -212,6 +222,19 @@ class View:
     with_system: int = _field(1, _whole(0, 1))
     with_document: int = _field(1, _whole(0, 1))
     with_history: int = _field(1, _whole(0, 1))
+    fact: str = _field("The secret code of the project is 7421.", _words(300))
+    fact_ask: str = _field("What is the secret code of the project?", _words(300))
+    fact_begin: str = _field("The secret code of the project is", _words(200))
+    fact_goal: str = _field("7421", _words(100))
+    hay: str = _field("", _words(2_000))
+    reach: int = _field(512, _among(128, 256, 512, 1024, 2048))
+    talk: str = _field("dinner", _one_of("dinner", "long", "chat", "own"))
+    probe: int = _field(0, _whole(0, 9))
+    turns: int = _field(2, _whole(1, 20))
+    hits: int = _field(2, _whole(1, 10))
+    memo_ask: str = _field("What is my name?", _words(300))
+    memo_begin: str = _field("Your name is", _words(200))
+    memo_goal: str = _field("Priya", _words(100))
     classroom: int = _field(0, _whole(0, 1))
 
     @property

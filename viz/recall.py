@@ -1,0 +1,153 @@
+"""Figures of what a context gives back: maps of probability, time and bytes, and the same answer two ways."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from viz import palette
+from viz.sampling import percent
+from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled
+
+#: How far a column that stands apart is moved away from the others, in columns.
+GAP = 0.35
+
+
+def number_map(
+    values: np.ndarray,
+    words: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    row_title: str,
+    column_title: str,
+    colour_title: str,
+    limits: tuple[float, float] | None = None,
+    apart: int = 0,
+    row_height: int = 46,
+    theme: Theme = LIGHT,
+) -> go.Figure:
+    """A map with its number in every cell, the first row at the top.
+
+    Args:
+        values: (rows, columns); NaN where nothing is known yet, which is drawn as the page itself.
+        words: what is written in each cell.
+        limits: values at the ends of the colours; by default zero and the largest.
+        apart: how many of the first columns stand apart from the others.
+    """
+    values = np.asarray(values, dtype=float)
+    if limits is None:
+        limits = (0.0, float(np.nanmax(values, initial=1e-9)))
+    figure = go.Figure()
+    for first, end, shift in ((0, apart, 0.0), (apart, len(columns), GAP if apart else 0.0)):
+        if end > first:
+            figure.add_trace(_cells(values[:, first:end], [row[first:end] for row in words], first + shift, theme))
+    figure = styled(figure, theme, 120 + row_height * len(rows))
+    figure.update_layout(
+        coloraxis={
+            "colorscale": palette.SEQUENTIAL,
+            "cmin": limits[0],
+            "cmax": limits[1],
+            "colorbar": colour_bar(colour_title, theme),
+        }
+    )
+    places = [place + (GAP if apart and place >= apart else 0.0) for place in range(len(columns))]
+    figure.update_xaxes(
+        title=column_title,
+        tickmode="array",
+        tickvals=places,
+        ticktext=[_wrapped(name) for name in columns],
+        range=[-0.5, places[-1] + 0.5],
+        showgrid=False,
+        zeroline=False,
+    )
+    return figure.update_yaxes(
+        title=row_title,
+        tickmode="array",
+        tickvals=list(range(len(rows))),
+        ticktext=[escaped(shortened(name, 24)) for name in rows],
+        range=[len(rows) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+    )
+
+
+def _wrapped(name: str) -> str:
+    """A column's name on short lines, so that it need not be turned on a narrow screen."""
+    return escaped(shortened(name, 24)).replace(" ", "<br>")
+
+
+def _cells(values: np.ndarray, words: Sequence[Sequence[str]], first: float, theme: Theme) -> go.Heatmap:
+    return go.Heatmap(
+        z=values,
+        x0=first,
+        dx=1,
+        y0=0,
+        dy=1,
+        text=[[escaped(word) if word else "" for word in row] for row in words],
+        texttemplate="%{text}",
+        textfont={"size": 14 * theme.scale},
+        coloraxis="coloraxis",
+        hoverinfo="skip",
+        hoverongaps=False,
+        xgap=2,
+        ygap=2,
+    )
+
+
+def chance_words(values: np.ndarray, marked: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:
+    """Probabilities as they stand in cells, those marked with a tick; nothing where nothing is known."""
+    return [
+        [
+            "" if np.isnan(value) else percent(value) + (" ✓" if marked is not None and marked[row][column] else "")
+            for column, value in enumerate(line)
+        ]
+        for row, line in enumerate(np.asarray(values, dtype=float))
+    ]
+
+
+def plain_words(values: np.ndarray, form: str) -> list[list[str]]:
+    """Numbers as they stand in cells."""
+    return [["" if np.isnan(value) else format(value, form) for value in row] for row in np.asarray(values, float)]
+
+
+def map_table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], row_title: str) -> pd.DataFrame:
+    """The map as a table."""
+    values = np.asarray(values, dtype=float)
+    return pd.DataFrame({row_title: list(rows), **{name: values[:, place] for place, name in enumerate(columns)}})
+
+
+def chance_bars(labels: Sequence[str], values: Sequence[float], theme: Theme = LIGHT) -> go.Figure:
+    """The probability of one answer under several requests, one bar each, the number beside it."""
+    rows = list(range(len(labels)))
+    hatches = ["", "/", "x", "."]
+    bar = go.Bar(
+        x=list(values),
+        y=rows,
+        orientation="h",
+        text=[percent(value) for value in values],
+        textposition="outside",
+        constraintext="none",
+        cliponaxis=False,
+        marker={
+            "color": theme.colour("attention"),
+            "pattern": {
+                "shape": [hatches[place % 4] for place in rows],
+                "fgcolor": theme.colour("background"),
+                "fillmode": "overlay",
+            },
+        },
+        hoverinfo="skip",
+    )
+    figure = styled(go.Figure(bar), theme, 70 + 52 * len(rows), bargap=0.35)
+    figure.update_xaxes(range=[0, 1.15], tickformat=".0%", title="probability", showgrid=False)
+    names = [escaped(shortened(label, 28)) for label in labels]
+    return figure.update_yaxes(
+        tickmode="array", tickvals=rows, ticktext=names, range=[len(rows) - 0.5, -0.5], showgrid=False, zeroline=False
+    )
+
+
+def chance_table(labels: Sequence[str], values: Sequence[float], what: str = "request") -> pd.DataFrame:
+    """The bars as a table."""
+    return pd.DataFrame({what: list(labels), "probability": list(values)})
