@@ -27,6 +27,11 @@ _BASE = b"<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origi
 ready = asyncio.Event()
 
 
+def _is_file(path: str) -> bool:
+    """Whether a file is asked for, which goes out as it is: one of the app's own, or a download."""
+    return "/static/" in path or "/media/" in path
+
+
 class BaseUrl:
     """Puts the server's address into the page's head, and lets sessions begin when all is ready."""
 
@@ -36,7 +41,7 @@ class BaseUrl:
     async def __call__(self, scope, receive, send):
         if scope["type"] == "websocket":
             await ready.wait()
-        if scope["type"] != "http" or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
+        if scope["type"] != "http" or "/_stcore/" in scope["path"] or _is_file(scope["path"]):
             await self.app(scope, receive, send)
             return
         plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
