@@ -291,7 +291,9 @@ def bound_widget(
         options: anything more for ``kind``.
     """
     key = key or f"widget_{name}"
-    st.session_state[key] = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
+    value = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
+    if key not in st.session_state or st.session_state[key] != value:  # else what is being typed would be lost
+        st.session_state[key] = value
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
 
 
