@@ -173,6 +173,7 @@ def open_page(slug: str) -> Lesson:
         layout="wide",
         initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",
     )
+    st.session_state.page_shown = slug
     state = view()
     theme = _theme(state)
     _style(theme)
@@ -292,8 +293,13 @@ def bound_widget(
     """
     key = key or f"widget_{name}"
     value = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
-    if key not in st.session_state or st.session_state[key] != value:  # else what is being typed would be lost
+    # On another page it is another widget, though its key is the same: it must be given its value
+    # again. Otherwise only a changed value is: what is being typed in another box would be lost.
+    shown_on = st.session_state.setdefault("bound_on", {})
+    moved = shown_on.get(key) != st.session_state.get("page_shown")
+    if moved or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+        shown_on[key] = st.session_state.get("page_shown")
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
 
 
