@@ -49,9 +49,7 @@ def sizing_of(lesson: Lesson) -> Sizing:
 def number_box(view: View, name: str, label: str, what: str, most: int) -> None:
     """A whole number, typed: what cannot be meant is refused with a sentence, and the old number stays."""
     key = f"typed_{name}"
-    shown = f"{getattr(view, name):,}"
-    if st.session_state.get(key) != shown:  # else what is being typed in another box would be lost
-        st.session_state[key] = shown
+    frame.give(key, f"{getattr(view, name):,}")
 
     def take() -> None:
         try:

@@ -293,14 +293,20 @@ def bound_widget(
     """
     key = key or f"widget_{name}"
     value = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
-    # On another page it is another widget, though its key is the same: it must be given its value
-    # again. Otherwise only a changed value is: what is being typed in another box would be lost.
-    shown_on = st.session_state.setdefault("bound_on", {})
-    moved = shown_on.get(key) != st.session_state.get("page_shown")
-    if moved or key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-        shown_on[key] = st.session_state.get("page_shown")
+    give(key, value)
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
+
+
+def give(key: str, value: object) -> None:
+    """Let the widget ``key``, drawn after this, show ``value``.
+
+    On another page it is another widget, though its key is the same: it must be given its value
+    again. Otherwise only a changed value is given: what is being typed elsewhere would be lost.
+    """
+    page, shown_on = st.session_state.page_shown, st.session_state.setdefault("shown_on", {})
+    if shown_on.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+        shown_on[key] = page
 
 
 def _prompt(page: Page, state: View, lm: LanguageModel) -> None:
