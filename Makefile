@@ -15,7 +15,7 @@ run: $(VENV)/app $(VENV)/prepared
 test: $(VENV)/test $(VENV)/prepared
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(VENV)/bench $(VENV)/prepared
 	$(BIN)/python -m tests.bench

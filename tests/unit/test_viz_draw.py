@@ -14,7 +14,20 @@ from viz.components import FOLDER
 
 SIZE = 49_152
 UNIFORMS = {seed: seed / 200 for seed in range(200)}
-NO_NUMBERS = [None, "1", "<b>", [], {}, True, math.nan, math.inf, -math.inf, 1j, b"7", object()]
+NO_NUMBERS = [
+    None,
+    "1",
+    "<b>",
+    [],
+    {},
+    True,
+    math.nan,
+    math.inf,
+    -math.inf,
+    1j,
+    b"7",
+    pytest.param(object(), id="an object"),
+]
 NAMES = list(draw.DEFAULTS)
 
 
