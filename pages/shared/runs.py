@@ -5,14 +5,29 @@ would slow the others. So the work runs in a thread of its own, the first visito
 look at the same snapshots, and it ends when the last one has gone.
 """
 
+import atexit
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
+from weakref import WeakSet
 
 #: Seconds after which a visitor who has not looked again has gone.
 GRACE = 5.0
+
+
+#: Threads at work, and whether the process is about to end.
+_threads: WeakSet[threading.Thread] = WeakSet()
+_ending = threading.Event()
+
+
+@atexit.register
+def _end() -> None:
+    """Let all work end at its next snapshot: torch aborts a process that ends under a live thread."""
+    _ending.set()
+    for thread in list(_threads):
+        thread.join(timeout=30)
 
 
 @dataclass(frozen=True)
@@ -63,6 +78,7 @@ class Run:
             self._seen_by[visitor] = monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True)
+                _threads.add(self._thread)
                 self._thread.start()
             sight = self._sight
             if sight.ended:
@@ -90,7 +106,7 @@ class Run:
         self._sight = Sight(latest, True, problem)
 
     def _is_watched(self) -> bool:
-        return any(monotonic() - when < GRACE for when in self._seen_by.values())
+        return not _ending.is_set() and any(monotonic() - when < GRACE for when in self._seen_by.values())
 
 
 class Runs:
