@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled
+from viz.style import LIGHT, Theme, escaped, shortened, styled
 
+INKS = ("#000000", "#FFFFFF")
 #: How far a column that stands apart is moved away from the others, in columns.
 GAP = 0.35
 
@@ -22,7 +24,6 @@ def number_map(
     *,
     row_title: str,
     column_title: str,
-    colour_title: str,
     limits: tuple[float, float] | None = None,
     apart: int = 0,
     row_height: int = 46,
@@ -42,22 +43,18 @@ def number_map(
     figure = go.Figure()
     for first, end, shift in ((0, apart, 0.0), (apart, len(columns), GAP if apart else 0.0)):
         if end > first:
-            figure.add_trace(_cells(values[:, first:end], [row[first:end] for row in words], first + shift, theme))
-    figure = styled(figure, theme, 120 + row_height * len(rows))
-    figure.update_layout(
-        coloraxis={
-            "colorscale": palette.SEQUENTIAL,
-            "cmin": limits[0],
-            "cmax": limits[1],
-            "colorbar": colour_bar(colour_title, theme),
-        }
-    )
+            figure.add_trace(_cells(values[:, first:end], first + shift))
     places = [place + (GAP if apart and place >= apart else 0.0) for place in range(len(columns))]
+    figure.add_trace(_words(values, words, places, limits, theme))
+    figure = styled(figure, theme, 120 + row_height * len(rows))
+    scale = {"colorscale": palette.SEQUENTIAL, "cmin": limits[0], "cmax": limits[1], "showscale": False}
+    figure.update_layout(coloraxis=scale)  # no bar of colours: every cell says its number
     figure.update_xaxes(
         title=column_title,
         tickmode="array",
         tickvals=places,
         ticktext=[_wrapped(name) for name in columns],
+        tickangle=0,
         range=[-0.5, places[-1] + 0.5],
         showgrid=False,
         zeroline=False,
@@ -74,26 +71,53 @@ def number_map(
 
 
 def _wrapped(name: str) -> str:
-    """A column's name on short lines, so that it need not be turned on a narrow screen."""
-    return escaped(shortened(name, 24)).replace(" ", "<br>")
+    """A column's name on two lines, cut nearest its middle, so that it need not be turned on a narrow screen."""
+    name = shortened(name, 24)
+    spaces = [place for place, character in enumerate(name) if character == " "]
+    if not spaces:
+        return escaped(name)
+    cut = min(spaces, key=lambda place: abs(2 * place - len(name)))
+    return f"{escaped(name[:cut])}<br>{escaped(name[cut + 1 :])}"
 
 
-def _cells(values: np.ndarray, words: Sequence[Sequence[str]], first: float, theme: Theme) -> go.Heatmap:
+def _cells(values: np.ndarray, first: float) -> go.Heatmap:
     return go.Heatmap(
         z=values,
         x0=first,
         dx=1,
         y0=0,
         dy=1,
-        text=[[escaped(word) if word else "" for word in row] for row in words],
-        texttemplate="%{text}",
-        textfont={"size": 14 * theme.scale},
         coloraxis="coloraxis",
         hoverinfo="skip",
         hoverongaps=False,
         xgap=2,
         ygap=2,
     )
+
+
+def _words(
+    values: np.ndarray, words: Sequence[Sequence[str]], places: list[float], limits: tuple[float, float], theme: Theme
+) -> go.Scatter:
+    """What is written in the cells, each in the ink that stands out against its colour."""
+    known = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
+    low, high = limits
+    shares = [min(1.0, max(0.0, (values[cell] - low) / ((high - low) or 1.0))) for cell in known]
+    return go.Scatter(
+        x=[places[column] for _, column in known],
+        y=[row for row, _ in known],
+        text=[escaped(words[row][column]).replace(" ✓", "<br>✓") for row, column in known],
+        mode="text",
+        textfont={"size": 14 * theme.scale, "color": [ink_on(share) for share in shares]},
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+
+
+def ink_on(share: float) -> str:
+    """The ink, dark or light, that is read best on a place of the sequential colours, from 0 to 1."""
+    colour = sample_colorscale(palette.SEQUENTIAL, share, colortype="tuple")[0]  # each from 0 to 1
+    ground = "#" + "".join(f"{round(255 * each):02X}" for each in colour)
+    return max(INKS, key=lambda ink: palette.contrast(ink, ground))
 
 
 def chance_words(values: np.ndarray, marked: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:

@@ -7,11 +7,11 @@ import streamlit as st
 from model import ExplainerError
 from model.carrying import LONGEST_SUMMARY, WAYS, Carried, Summary, carried, turns_of, write_summary
 from model.conversation import Message
-from pages.shared import anatomy, frame, prose, ways_parts
+from pages.shared import anatomy, frame, prose, survival_parts, ways_parts
 from pages.shared.frame import MAX_TOKENS, Lesson
 from pages.shared.state import View, write_address
 from pages.shared.store import measurements
-from pages.shared.talks import Talk, chosen
+from pages.shared.talks import Talk, chosen, no_template_note
 from pages.shared.ways_parts import Asked
 
 EXAMPLES = (
@@ -38,6 +38,7 @@ def four_ways(lesson: Lesson, history: tuple[Message, ...] = ()) -> None:
         "last turns, a summary, or the turns that seem relevant. Each choice saves tokens, and each can lose the one "
         "thing that mattered."
     )
+    no_template_note(lesson)
     with st.container(horizontal=True, gap="small", key="carrying_examples"):
         for place, (label, why, changes) in enumerate(EXAMPLES):
             st.button(label, key=f"carrying_example_{place}", help=why, on_click=_take, args=(lesson.view, changes))
@@ -129,7 +130,7 @@ def _ways(lesson: Lesson, talk: Talk, written: Summary | None) -> None:
         return
     prose.say("Next the user asks: {question}", question=probe.question)
     if probe.answer.strip():
-        ways_parts.survival(lesson, asked, view.probe)
+        survival_parts.survival(lesson, asked, view.probe)
     else:
         prose.aside("Type the right answer to see how likely it is under each way.")
     ways_parts.contexts(lesson, asked[view.probe], talk.messages)

@@ -11,6 +11,7 @@ from model.recall import LONGEST_ANSWER, LONGEST_LEAD, LONGEST_QUESTION
 from pages.shared import frame, memory_request_parts, prose
 from pages.shared.frame import Lesson
 from pages.shared.state import write_address
+from pages.shared.talks import no_template_note
 
 #: How long a row is kept, for people, and in seconds.
 LIVES: dict[str, float | None] = {
@@ -29,6 +30,7 @@ def memory_store(lesson: Lesson) -> None:
         "A service that remembers you writes sentences into a database and puts them into your next request, as text. "
         "The model is the same as before; it reads them as it reads everything. Here is such a store, a real one."
     )
+    no_template_note(lesson)
     # Streamlit forgets a widget that is not drawn, as on another page: what holds is kept beside it.
     st.session_state.memory_switch = st.session_state.get("memory_is_on", False)
     st.toggle("Keep memories in this session", key="memory_switch", on_change=_switched)
@@ -137,7 +139,7 @@ def _list(rows: tuple[Memory, ...]) -> None:
             max_chars=MAX_CHARACTERS,
             label_visibility="collapsed",
             on_change=_edit,
-            args=(row.id,),
+            args=(row,),
         )
         with ends:
             _ends(row)
@@ -164,17 +166,19 @@ def _ends(row: Memory) -> None:
         prose.aside("{seconds:,.0f} s left", seconds=max(0.0, row.expires - time.time()))
 
 
-def _edit(id: int) -> None:
-    key = f"memory_text_{id}"
-    _tried(lambda: _store().edit(id, st.session_state[key]))
+def _edit(row: Memory) -> None:
+    key = f"memory_text_{row.id}"
+    text = st.session_state.get(key)
+    if text is None:  # the row was deleted in the same moment
+        return
+    _tried(lambda: _store().edit(row.id, text))
     if st.session_state.memory_problem:
-        del st.session_state[key]  # the row's own words stand there again
+        st.session_state[key] = row.text  # its own words stand there again
 
 
 def _delete(row: Memory) -> None:
     _tried(lambda: _store().delete(row.id))
     st.session_state.memory_deleted = (row,)
-    st.session_state.pop(f"memory_text_{row.id}", None)
 
 
 def _delete_all(rows: tuple[Memory, ...]) -> None:

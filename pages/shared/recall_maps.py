@@ -81,14 +81,14 @@ def _probability_map(lesson: Lesson, rows: list[Row], shown: str) -> None:
             _names(rows),
             COLUMNS,
             row_title="tokens of the prompt",
-            column_title="where the fact stands: share of the filler before it",
-            colour_title="probability",
+            column_title="share of the filler before the fact",
             limits=(0.0, 1.0),
             apart=1,
+            row_height=52,
             theme=lesson.theme,
         ),
         key="recall_map",
-        title="How likely {what} is: {goal}",
+        title="The probability of {what}: {goal}",
         mark=prose.FROM_THE_MODEL,
         alt=f"Probability by depth and length; the highest with the fact in it is {best:.3f}.",
         table=lambda: figures.map_table(values, _names(rows), COLUMNS, "tokens of the prompt"),
@@ -141,8 +141,7 @@ def _small_map(lesson: Lesson, rows: list[Row], *, key: str, title: str, mark: s
             _names(rows),
             COLUMNS,
             row_title="tokens of the prompt",
-            column_title="where the fact stands",
-            colour_title=unit,
+            column_title="share of the filler before the fact",
             apart=1,
             row_height=38,
             theme=lesson.theme,
@@ -160,13 +159,13 @@ def _cost_sentence(rows: list[Row]) -> None:
         return
     first, last = rows[0], rows[-1]
     prose.read_aloud(
-        "Where the fact stands costs nothing; how much stands around it does. From {few:,} to {many:,} tokens the "
-        "median prefill grew from {short:,.0f} to {long:,.0f} ms, one take a cell, and the cache from {small:,} to "
-        "{large:,} bytes.",
+        "Where the fact stands does not change what must be read; how much stands around it does. From {few:,} to "
+        "{many:,} tokens the median prefill grew from {short:,.0f} to {long:,.0f} ms, one take a cell, and the cache "
+        "from {small:,} to {large:,} bytes.",
         few=first.tokens,
         many=last.tokens,
         short=1e3 * first.prefill,
         long=1e3 * last.prefill,
-        small=first.without.cache_bytes,
-        large=last.without.cache_bytes,
+        small=first.cells[0].cache_bytes if first.cells[0] else first.without.cache_bytes,
+        large=last.cells[0].cache_bytes if last.cells[0] else last.without.cache_bytes,
     )

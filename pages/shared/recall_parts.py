@@ -19,6 +19,7 @@ from pages.shared.frame import Lesson
 from pages.shared.recall_maps import ASKED, COLUMNS, maps
 from pages.shared.state import View
 from pages.shared.store import Points, gathered
+from pages.shared.talks import no_template_note
 
 REACHES = (128, 256, 512, 1024, 2048)
 #: Other sentences of the same form, one of which is asked for.
@@ -71,6 +72,7 @@ def does_context_help(lesson: Lesson) -> None:
         "One sentence that matters is put among others that do not, early or late, in a short text or a long one. Then "
         "the model is asked for it. If all of the context counted alike, every cell below would hold the same number."
     )
+    no_template_note(lesson)
     _controls(lesson)
     shown = st.segmented_control(
         "Show the probability of", list(ASKED), default="answer", format_func=ASKED.get, required=True, key="recall_of"

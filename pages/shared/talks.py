@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model import ExplainerError, transcript
-from model.conversation import Message
+from model.conversation import Message, has_template
 from model.recall import LONGEST_ANSWER, LONGEST_LEAD, LONGEST_QUESTION, Probe
 from pages.shared import frame, prose
 from pages.shared.frame import Lesson
@@ -68,6 +68,12 @@ _MORE = _talk(
 )
 TALKS = {"dinner": Talk(_DINNER, _PROBES, _BY_HAND), "long": Talk(_DINNER + _MORE, _PROBES)}
 NAMES = {"dinner": "A dinner", "long": "A long talk", "chat": "The chat above", "own": "One of your own"}
+
+
+def no_template_note(lesson: Lesson) -> None:
+    """Said where a model was not made for conversations."""
+    if not has_template(lesson.lm):
+        prose.aside("This model has no chat template: messages are written as plain lines, User: and Assistant:.")
 
 
 def chosen(lesson: Lesson, history: tuple[Message, ...]) -> Talk | None:

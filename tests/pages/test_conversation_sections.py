@@ -9,6 +9,7 @@ from pages.shared import frame, runs
 from pages.shared.state import View, read_address
 from tests.pages.test_decode_page import measured, said
 from tests.pages.test_pages import HOSTILE, button
+from tests.tiny import plain, tokenizer
 
 pytestmark = pytest.mark.default_model
 
@@ -72,7 +73,10 @@ def test_recall_measures_draws_and_reads_aloud():
     page.button(key="recall_start").click().run()
     measured(page, "recall")
     text = said(page)
-    assert "Greedy writing would say the answer in" in text and "Where the fact stands costs nothing" in text
+    assert (
+        "Greedy writing would say the answer in" in text
+        and "Where the fact stands does not change what must be read" in text
+    )
     assert "no length helps where nothing is said" in text
 
 
@@ -315,3 +319,26 @@ def test_fields_from_the_address_are_bounded():
     view = read_address(hostile | {"reach": "513", "turns": "1e9", "probe": "-1", "talk": "<b>"})
     assert len(view.fact) == 300 and len(view.hay) == 2_000 and len(view.fact_goal) == 100
     assert (view.reach, view.turns, view.probe, view.talk) == (View.reach, View.turns, 0, View.talk)
+
+
+@pytest.fixture
+def small_model(monkeypatch, tmp_path):
+    """A model of 64 positions without a chat template, opened from a folder of the operator's."""
+    folder = tmp_path / "tiny"
+    plain("gpt2").save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    monkeypatch.setenv("EXPLAINER_MODELS", str(folder))
+    return {"model": "folder-tiny", "prompt": "the cat"}
+
+
+def test_without_a_template_and_with_little_room_every_section_says_what_it_can(small_model):
+    page = recall(**small_model)
+    assert "no chat template" in said(page) and "not even 64 of filler fit" in page.warning[0].value
+    page = ways(talk="own", **small_model)
+    paste(page, "User: the cat\nAssistant: the mat\nUser: the city\nAssistant: the river\nUser: the?")
+    page.text_input(key="talk_goal").set_value("cat").run()
+    assert "no chat template" in said(whole(page)) and "Does the fact survive?" in said(page)
+    page = ways(**small_model)
+    assert "The context is full." in said(page) or page.warning
+    page = keep(memory(**small_model), "the cat")
+    assert "no chat template" in said(page) and page.code[0].value.endswith("Assistant:")
