@@ -29,3 +29,30 @@ def test_what_is_said_is_shown_as_it_is(visit, server):
     page = visit(f"{server}/conversation?said={quote(text)}&reply={quote('<i>no</i>')}", refuse_dialogs=True)
     expect(page.locator(".said").first).to_contain_text(text)
     expect(page.get_by_test_id("stMain").locator(".katex")).to_have_count(0)
+
+
+def test_four_ways_stand_side_by_side_and_a_preset_shows_a_failure(visit, server):
+    page = visit(f"{server}/conversation?said=hi&reply=hello")
+    survives = page.locator(".figure-title").filter(has_text="Does the fact survive?")
+    expect(survives).to_be_visible()
+    expect(page.locator(".figure-title").filter(has_text="What each way costs for this one reply")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Retrieval missed it").click()
+    expect(page).to_have_url(re.compile(r"talk=|probe=|hits="))
+    expect(survives).to_be_visible()
+    settled(page)
+
+
+def test_a_memory_is_kept_sent_and_deleted(visit, server):
+    """After deletion the next request no longer holds it, and the page has looked for it."""
+    page = visit(f"{server}/conversation?said=hi&reply=hello")
+    page.get_by_text("Keep memories in this session").click()
+    box = page.get_by_label("Remember", exact=True)
+    box.fill("My name is Priya.")
+    page.get_by_role("button", name="Remember it").click()
+    expect(page.get_by_role("heading", name="The next request, with the memories")).to_be_visible()
+    expect(page.get_by_text("My name is Priya.").first).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text(re.compile("not occur"))).to_be_visible()
+    expect(page.get_by_role("heading", name="The next request, now, after deleting")).to_be_visible()
