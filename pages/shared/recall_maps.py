@@ -14,6 +14,7 @@ from viz.sampling import percent
 #: The first column of each map, and the others.
 COLUMNS = ("no fact", *(f"{depth:.0%}" for depth in DEPTHS))
 ASKED = {"answer": "the answer, once the reply has begun", "reply": "the whole reply, word for word"}
+SHORT = {"answer": "the answer alone", "reply": "the whole reply"}
 
 
 def maps(lesson: Lesson, points: Points, shown: str) -> None:

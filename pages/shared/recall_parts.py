@@ -16,7 +16,7 @@ from model.recall import (
 )
 from pages.shared import anatomy, frame, prose
 from pages.shared.frame import Lesson
-from pages.shared.recall_maps import ASKED, COLUMNS, maps
+from pages.shared.recall_maps import COLUMNS, SHORT, maps
 from pages.shared.state import View
 from pages.shared.store import Points, gathered
 from pages.shared.talks import no_template_note
@@ -75,7 +75,7 @@ def does_context_help(lesson: Lesson) -> None:
     no_template_note(lesson)
     _controls(lesson)
     shown = st.segmented_control(
-        "Show the probability of", list(ASKED), default="answer", format_func=ASKED.get, required=True, key="recall_of"
+        "Show the probability of", list(SHORT), default="answer", format_func=SHORT.get, required=True, key="recall_of"
     )
     try:
         probe, lengths = _checked(lesson)
