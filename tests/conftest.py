@@ -4,6 +4,9 @@ import os
 
 # Before any library reads it: no test may reach a hub.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# As the server has it: on a machine that does other things, torch's threads that wait by spinning
+# hold each other up, and a measurement of seconds takes minutes.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import pytest
 
