@@ -303,7 +303,7 @@ def give(key: str, value: object) -> None:
     On another page it is another widget, though its key is the same: it must be given its value
     again. Otherwise only a changed value is given: what is being typed elsewhere would be lost.
     """
-    page, shown_on = st.session_state.page_shown, st.session_state.setdefault("shown_on", {})
+    page, shown_on = st.session_state.get("page_shown"), st.session_state.setdefault("shown_on", {})
     if shown_on.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
         shown_on[key] = page
