@@ -32,6 +32,43 @@ def divergence(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
+class Following:
+    """What follows the text in the whole run and in the broken one.
+
+    Attributes:
+        ids: the likeliest token IDs of either run, the whole run's likeliest first.
+        whole, broken: their probabilities.
+        best: the broken run's likeliest.
+        divergence: of the broken distribution from the whole one, nats.
+    """
+
+    ids: tuple[int, ...]
+    whole: tuple[float, ...]
+    broken: tuple[float, ...]
+    best: int
+    divergence: float
+
+    @property
+    def target(self) -> int:
+        """The whole run's likeliest."""
+        return self.ids[0]
+
+
+@torch.inference_mode()
+def following(whole: Trace, broken: Trace, count: int) -> Following:
+    """The ``count`` likeliest next tokens of each run, with the probabilities that both give them."""
+    before, after = (run.last_logits.double().softmax(-1) for run in (whole, broken))
+    ids = sorted({*before.topk(count).indices.tolist(), *after.topk(count).indices.tolist()}, key=lambda i: -before[i])
+    return Following(
+        tuple(ids),
+        tuple(before[ids].tolist()),
+        tuple(after[ids].tolist()),
+        int(after.argmax()),
+        float(divergence(whole.last_logits, broken.last_logits)),
+    )
+
+
+@dataclass(frozen=True)
 class Reading:
     """How well a run foresaw its own text.
 

@@ -15,6 +15,7 @@ from model import LanguageModel, Tokens, Trace
 from model.edits import Edit
 from model.lens import LensColumn, LensGrid, lens_columns
 from model.overview import Overview, attention_overview
+from model.what_if import Reading, reading
 from pages.shared.runs import Runs, Sight
 
 #: Bytes of traces kept for everybody: about 3,000 tokens of the default model.
@@ -180,6 +181,18 @@ def shared_overview(run: Trace) -> Overview:
     found = _overviews.get(run)
     if found is None:
         found = _overviews[run] = attention_overview(run)
+    return found
+
+
+#: Every position's logits go into one, so that stepping through the heads must not work it out again.
+_readings: WeakKeyDictionary[Trace, Reading] = WeakKeyDictionary()
+
+
+def shared_reading(run: Trace) -> Reading:
+    """How well ``run`` foresaw its own text, worked out once for everybody."""
+    found = _readings.get(run)
+    if found is None:
+        found = _readings[run] = reading(run)
     return found
 
 

@@ -4,11 +4,12 @@ import streamlit as st
 
 from model import Trace, edits
 from model.edits import AttentionOff, Edit, FeedForwardOff, HeadOff, KeyHidden, MaskLifted, PositionsRemoved, Window
-from model.what_if import Continuations, Reading, continuations, divergence, reading
+from model.what_if import Continuations, Following, Reading, continuations, following
 from pages.shared import anatomy, prose
 from pages.shared.attention_parts import stepper
 from pages.shared.frame import Lesson
 from pages.shared.state import MAX_EDITS, View
+from pages.shared.store import shared_reading
 from viz import whatif as figures
 from viz.whatif import Pair
 
@@ -119,53 +120,37 @@ def _mend_all(view: View) -> None:
     view.edits = ()
 
 
-def next_tokens(whole: Trace, broken: Trace, labels) -> tuple[Pair, str]:
-    """The likeliest next tokens of either run with both probabilities; and the whole run's likeliest."""
-    before, after = (run.last_logits.double().softmax(-1) for run in (whole, broken))
-    likeliest = [run.topk(SHOWN).indices.tolist() for run in (before, after)]
-    ids = list(dict.fromkeys(id for pair in zip(*likeliest, strict=True) for id in pair))
-    ids.sort(key=lambda id: -float(before[id]))
-    rows = Pair([labels[id] for id in ids], [float(before[id]) for id in ids], [float(after[id]) for id in ids])
-    return rows, likeliest[0][0]
-
-
 def before_and_after(lesson: Lesson, whole: Trace, broken: Trace) -> None:
     """The next-token distributions side by side, and what the difference amounts to."""
-    labels = lesson.lm.vocabulary.labels
-    pair, target = next_tokens(whole, broken, labels)
-    apart = float(divergence(whole.last_logits, broken.last_logits))
+    labels, found = lesson.lm.vocabulary.labels, following(whole, broken, SHOWN)
+    pair = Pair([labels[id] for id in found.ids], found.whole, found.broken)
     anatomy.figure(
         figures.next_token_bars(pair, lesson.theme),
         key="whatif_next",
         title="What follows {token}: the {shown} likeliest of either run",
         mark=prose.FROM_THE_MODEL,
-        alt=f"Next-token probabilities of the whole and the broken run; KL divergence {apart:.3f} nats.",
+        alt=f"Next-token probabilities of the whole and the broken run; KL divergence {found.divergence:.3f} nats.",
         table=lambda: figures.pair_table(pair, "token"),
         token=lesson.labels[-1],
         shown=SHOWN,
     )
-    change_sentence(lesson, whole, broken, target, apart)
+    change_sentence(labels, found, broken.edits)
 
 
-def change_sentence(lesson: Lesson, whole: Trace, broken: Trace, target: int, apart: float) -> None:
+def change_sentence(labels, found: Following, broken: edits.Edits) -> None:
     """What the edits did, in one sentence with this run's numbers."""
-    labels = lesson.lm.vocabulary.labels
-    before, after = (run.last_logits.double().softmax(-1) for run in (whole, broken))
-    best = int(after.argmax())
-    template = (
-        "With {edits}, the probability of {token} goes from <b>{before:.1%}</b> to <b>{after:.1%}</b>. "
-        + ("It is still the likeliest. " if best == target else "The likeliest is now {best}, with {chance:.1%}. ")
-        + "The broken distribution is {apart:.3f} nats (KL divergence) from the whole one."
-    )
+    still = found.best == found.target
     prose.read_aloud(
-        template,
-        edits=prose.literal(" and ".join(map(str, broken.edits)) or "nothing broken"),
-        token=labels[target],
-        before=float(before[target]),
-        after=float(after[target]),
-        best=labels[best],
-        chance=float(after[best]),
-        apart=apart,
+        "With {edits}, the probability of {token} goes from <b>{before:.1%}</b> to <b>{after:.1%}</b>. "
+        + ("It is still the likeliest. " if still else "The likeliest is now {best}, with {chance:.1%}. ")
+        + "The broken distribution is {apart:.3f} nats (KL divergence) from the whole one.",
+        edits=prose.literal(" and ".join(map(str, broken)) or "nothing broken"),
+        token=labels[found.target],
+        before=found.whole[0],
+        after=found.broken[0],
+        best=labels[found.best],
+        chance=found.broken[found.ids.index(found.best)],
+        apart=found.divergence,
     )
 
 
@@ -174,7 +159,7 @@ def foreseen(lesson: Lesson, whole: Trace, broken: Trace) -> None:
     if len(lesson.tokens) < 2:
         prose.aside("A text of one token has nothing to foresee.")
         return
-    readings = [reading(run) for run in (whole, broken)]
+    readings = [shared_reading(run) for run in (whole, broken)]
     first = max(1, len(lesson.tokens) - COLUMNS)
     pair = Pair(lesson.labels[first:], *(each.probabilities[first - 1 :] for each in readings))
     anatomy.figure(
