@@ -12,6 +12,7 @@ from model.language_model import LanguageModel
 from model.sampling import Settings
 from model.tokens import Tokens
 from model.tracing import as_tokens
+from model.what_if import divergence
 
 GREEDY = Settings(temperature=0)
 
@@ -47,8 +48,7 @@ class KeptIn:
         """
         departed = self.departs(exact)
         shared = min(len(self.tokens), len(exact.tokens)) if departed is None else departed + 1
-        true, seen = (run.logits[:shared].double().log_softmax(-1) for run in (exact, self))
-        return (true.exp() * (true - seen)).sum(-1).clamp(min=0).tolist()
+        return divergence(exact.logits[:shared], self.logits[:shared]).tolist()
 
 
 def kept_in_fewer_bits(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from viz.sampling import percent
 from viz.style import LIGHT, Theme, escaped, shortened, styled
 
 #: What a part of the context is drawn as: role of its colour, hatch.
@@ -188,7 +189,7 @@ def answer_columns(labels: Sequence[str], series: dict[str, Sequence[float]], th
                 y=list(values),
                 name=name,
                 marker={"color": theme.colour(role), "pattern": _pattern(hatch, theme)},
-                text=[f"{value:.1%}" if value >= 0.001 else f"{value:.0e}" for value in values],
+                text=[percent(value) for value in values],
                 textposition="outside",
                 constraintext="none",
                 cliponaxis=False,

@@ -11,6 +11,7 @@ from pages.shared.frame import MAX_TOKENS, Lesson
 from pages.shared.store import Kept, measurements
 from viz import chat as figures
 from viz.chat import Stretch
+from viz.sampling import percent
 
 #: Which switch of the view leaves a kind of message in.
 SWITCHES = {"system": "with_system", "document": "with_document", "history": "with_history"}
@@ -122,11 +123,6 @@ def context_sentence(lesson: Lesson, found: list[Share], answer: Answer) -> None
         answer=view.goal,
         chance=prose.Html(percent(answer.probability)),
     )
-
-
-def percent(value: float) -> str:
-    """A probability with as many digits as it needs."""
-    return f"{value:.1%}" if value >= 0.001 else f"{value:.1e}"
 
 
 def stateless(lesson: Lesson, history: tuple[Message, ...]) -> None:

@@ -5,6 +5,7 @@ from statistics import median
 import streamlit as st
 
 from model.cost import Work, work
+from model.head_view import HeadView
 from model.timing import Measurement, TimedPass, TimedWriting
 from model.tokens import extended
 from pages.shared import anatomy, frame, prose
@@ -98,6 +99,7 @@ def live(lesson: Lesson, measurement: Measurement) -> None:
 
 def numbers(writing: TimedWriting) -> None:
     """Four durations and rates, each defined where it stands."""
+    prose.figure_title("The same in four numbers", prose.TIMED_HERE)
     between = sorted(writing.between)
     middle = f"{1e3 * median(between):.0f} ms" if between else "–"
     spread = f"From {1e3 * between[0]:.0f} to {1e3 * between[-1]:.0f} ms over the steps." if between else ""
@@ -191,7 +193,7 @@ def one_step(lesson: Lesson, writing: TimedWriting, step: int, use_cache: bool) 
     run = shared_trace(lesson.lm, extended(lesson.tokens, lesson.lm.vocabulary, writing.tokens[:-1]))
     total = each.read + each.computed
     first = each.read if use_cache else 0
-    weights = _weights(run, view.layer, view.head, total)
+    weights = HeadView(run, view.layer, view.head, total - 1).weights[:total, :total]
     labels = run.tokens.labels[:total]
     picture, arithmetic = st.columns([2, 3], gap="large")
     with picture:
@@ -211,11 +213,6 @@ def one_step(lesson: Lesson, writing: TimedWriting, step: int, use_cache: bool) 
     with arithmetic:
         step_sentence(lesson, writing, step, use_cache)
         _arithmetic(lesson, total - first, first, use_cache)
-
-
-def _weights(run, layer: int, head: int, total: int):
-    weights = run.attention(layer, head).masked_fill(~run.visible(layer), float("nan"))
-    return weights[:total, :total].float().cpu().numpy()
 
 
 def step_sentence(lesson: Lesson, writing: TimedWriting, step: int, use_cache: bool) -> None:

@@ -184,6 +184,7 @@ def method(lesson: Lesson, state: Roofline) -> None:
         return
     one = state.batches[0].decode
     seconds = one.work.bytes / machine.bandwidth.median
+    prose.figure_title("How the two rates were found, and the limit they set", prose.TIMED_HERE)
     prose.equation(
         "matrix rate     2 × {n}³ operations / time of one product of two {n} × {n} matrices = {rate:.1f} × 10⁹ /s\n"
         "read bandwidth  {read}² × {size} bytes / time of that matrix times a vector         = {band:.2f} GB/s\n"
