@@ -9,6 +9,7 @@ from pages.shared import frame
 from pages.shared.frame import PAGES
 from pages.shared.store import opened_model
 from tests import tiny
+from tests.pages import waiting
 
 pytestmark = pytest.mark.default_model
 
@@ -27,7 +28,7 @@ def ended(page: AppTest) -> AppTest:
     until = time.monotonic() + 300
     while any(each.label == "Stop" for each in page.button) and not page.exception:
         assert time.monotonic() < until, "the measurement does not end"
-        time.sleep(1.0)
+        waiting.for_work()
         page.run()
     return page
 

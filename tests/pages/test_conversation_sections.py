@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import frame, runs
 from pages.shared.anatomy import LOOK_EVERY
 from pages.shared.state import View, read_address
+from tests.pages import waiting
 from tests.pages.test_decode_page import said
 from tests.pages.test_pages import HOSTILE, button
 from tests.tiny import plain, tokenizer
@@ -65,7 +66,7 @@ def measured(page: AppTest, name: str) -> AppTest:
     end = time.monotonic() + 300
     while page.session_state[f"measured_{name}"]["running"]:
         assert time.monotonic() < end, "the measurement did not end"
-        time.sleep(LOOK_EVERY)
+        waiting.for_work(LOOK_EVERY)
         whole(page.run())
     return page.run()
 

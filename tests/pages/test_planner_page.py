@@ -12,6 +12,7 @@ from pages.shared import checklist_parts, frame
 from pages.shared.frame import PAGES
 from pages.shared.store import opened_model
 from tests import tiny
+from tests.pages import waiting
 from tests.unit.test_config_reader import GPT_OSS, REAL
 
 pytestmark = pytest.mark.default_model
@@ -218,7 +219,7 @@ def ended(page: AppTest) -> AppTest:
     until = time.monotonic() + 300
     while any(each.label == "Stop" for each in page.button) and not page.exception:
         assert time.monotonic() < until, "the measurement does not end"
-        time.sleep(1.0)
+        waiting.for_work()
         page.run()
     return page
 
