@@ -13,6 +13,10 @@ from contextlib import asynccontextmanager, suppress
 import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from pages.shared.room import ROOM
 
 # Before torch reads it. By default torch's threads wait for each other by spinning: on a machine
 # that also draws the page, one that has lost its core holds the other up for tenths of a second.
@@ -41,6 +45,9 @@ class BaseUrl:
     async def __call__(self, scope, receive, send):
         if scope["type"] == "websocket":
             await ready.wait()
+            with ROOM.visit():
+                await self.app(scope, receive, send)
+            return
         if scope["type"] != "http" or "/_stcore/" in scope["path"] or _is_file(scope["path"]):
             await self.app(scope, receive, send)
             return
@@ -104,4 +111,12 @@ async def warm(app):
     yield
 
 
-app = st.App("app.py", lifespan=warm, middleware=[Middleware(BaseUrl)])
+async def status(request) -> JSONResponse:
+    """The server in numbers, for the operator."""
+    from pages.shared.status import status
+
+    await ready.wait()
+    return JSONResponse(await asyncio.to_thread(status))
+
+
+app = st.App("app.py", lifespan=warm, middleware=[Middleware(BaseUrl)], routes=[Route("/status", status)])

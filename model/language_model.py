@@ -9,7 +9,7 @@ from model.architecture import Architecture
 from model.errors import TextRefused
 from model.parts import Parts, unembed
 from model.pieces import Vocabulary
-from model.queue import Turns
+from model.queue import LINE, Turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class LanguageModel:
         licence: the weights' licence, a phrase, or an empty string.
         additions_add_up: whether stream + attention + feed-forward gave the next stream when the
             model was opened, so that the two additions may be shown.
-        turns: the queue in front of the model.
+        turns: the queue in front of the model; all models of this process use the same cores, so it is one.
     """
 
     key: str
@@ -45,7 +45,7 @@ class LanguageModel:
     stored_as: str = ""
     licence: str = ""
     additions_add_up: bool = True
-    turns: Turns = field(default_factory=Turns, repr=False)
+    turns: Turns = field(default=LINE, repr=False)
 
     @torch.inference_mode()
     def unembed(self, stream: torch.Tensor) -> torch.Tensor:

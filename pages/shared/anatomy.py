@@ -114,6 +114,7 @@ def _has_ended(key: Hashable, name: str, work: Callable[[], Iterator], state: di
     """Look at the measurement, and remember what it shows."""
     sight = look_at(key, (name, id(state)), work)
     state["partial"] = sight.latest if sight.latest is not None else state["partial"]
+    state["before"] = sight.before
     if sight.problem is not None and not isinstance(sight.problem, ExplainerError):
         raise sight.problem
     if sight.ended:
@@ -126,7 +127,7 @@ def _measuring(key: Hashable, name: str, found: Any, state: dict, button: str, p
     with st.container(horizontal=True, vertical_alignment="center"):
         if state["running"]:
             st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=_leave, args=(key, name, state))
-            st.progress(*(progress(found) if found is not None else (0.0, "waiting for the model")))
+            st.progress(*(progress(found) if found is not None else (0.0, _waiting(state.get("before")))))
             return
         st.button(
             "Measure again" if found is not None else button,
@@ -139,6 +140,10 @@ def _measuring(key: Hashable, name: str, found: Any, state: dict, button: str, p
             prose.aside("{why}", why=prose.literal(state["problem"]))
         elif found is not None and found is state["partial"] and measurements().find(key) is None:
             prose.aside("Stopped before the end: {how}.", how=prose.literal(progress(found)[1]))
+
+
+def _waiting(before: int | None) -> str:
+    return f"waiting for the model: {before} before you" if before else "waiting for the model"
 
 
 def _begin(key: Hashable, state: dict) -> None:

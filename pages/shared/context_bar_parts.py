@@ -8,7 +8,8 @@ from model.conversation import Answer, Message, Prompt, answer_probability, prom
 from pages.shared import anatomy, frame, prose
 from pages.shared.chat_parts import exact_prompt
 from pages.shared.frame import MAX_TOKENS, Lesson
-from pages.shared.store import Kept, measurements
+from pages.shared.results import Kept
+from pages.shared.store import measurements
 from viz import chat as figures
 from viz.chat import Stretch
 from viz.sampling import percent

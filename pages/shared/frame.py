@@ -5,11 +5,10 @@ running ``app.py``. What comes back is a :class:`Lesson`: the model, the text as
 visitor selected, and the trace, run when it is first asked for.
 """
 
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from weakref import ref
 
 import streamlit as st
 
@@ -20,6 +19,8 @@ from model.preparation import is_prepared, prepared_folder, prepared_target
 from model.sampling import penalised
 from model.tokens import extended
 from pages.shared import prose
+from pages.shared.limits import LIMITS
+from pages.shared.room import ROOM
 from pages.shared.state import View, view, write_address
 from pages.shared.store import opened_model, shared_trace
 from viz import palette
@@ -29,8 +30,8 @@ from viz.style import Theme
 VIZ = Path(palette.__file__).parent
 APP_TITLE = "How a language model writes"
 
-#: Tokens that a page runs at most: about a second of work on two cores. The operator may change it.
-MAX_TOKENS = int(os.environ.get("EXPLAINER_MAX_TOKENS", "512"))
+#: Tokens that a page runs at most.
+MAX_TOKENS = LIMITS.tokens
 CLASSROOM_SCALE = 1.35
 
 
@@ -108,15 +109,21 @@ class Lesson:
     tokens: Tokens
     prompt_length: int
     theme: Theme
+    _trace: ref[Trace] | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def trace(self) -> Trace:
-        """The forward pass of the tokens, shared with everybody who has the same text."""
-        try:
-            return shared_trace(self.lm, self.tokens)
-        except ExplainerError as problem:
-            st.warning(prose.plain(str(problem)), icon=":material/hourglass_top:")
-            st.stop()
+        """The forward pass of the tokens, shared with everybody who has the same text.
+
+        Not kept here. A lesson lives as long as its fragments may run again, which is until the
+        visitor does something else; a trace kept so long would be outside the bound of
+        :func:`pages.shared.store.results`.
+        """
+        run = self._trace() if self._trace else None
+        if run is None:
+            run = shared_trace(self.lm, self.tokens)
+            self._trace = ref(run)
+        return run
 
     @property
     def labels(self) -> list[str]:
@@ -173,6 +180,7 @@ def open_page(slug: str) -> Lesson:
         layout="wide",
         initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",
     )
+    _admit()
     st.session_state.page_shown = slug
     state = view()
     theme = _theme(state)
@@ -190,6 +198,20 @@ def open_page(slug: str) -> Lesson:
         prose.aside("Note: {note}", note=prose.literal(note))
     write_address(state)
     return Lesson(page, lm, state, tokens, len(prompt), theme)
+
+
+def _admit() -> None:
+    """Let a new visitor in if there is room; who is in already stays."""
+    if "admitted" in st.session_state:
+        return
+    if ROOM.is_over_full:
+        st.warning(
+            f"There is room for {ROOM.most:,} visitors at once, and all places are taken. Load the page again when "
+            "somebody has left.",
+            icon=":material/group:",
+        )
+        st.stop()
+    st.session_state.admitted = True
 
 
 def _theme(state: View) -> Theme:

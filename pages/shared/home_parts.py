@@ -8,12 +8,12 @@ from model.head_view import HeadView
 from model.journey import depths, guesses, journey, stream_check
 from pages.shared import anatomy, prose
 from pages.shared.frame import MAX_TOKENS, PAGES, Lesson
+from pages.shared.limits import LIMITS
 from pages.shared.state import MAX_BRANCH_TOKENS, MAX_BRANCHES, View
 from viz.loop import Candidate, Drawn, Guess, LoopPicture, draw_loop, loop_table
 
 #: Positions drawn at most, numbers of a stream vector drawn, tokens told apart at the end.
 WINDOW, SHOWN, CANDIDATES = 14, 96, 10
-RUN_ON = 48
 
 
 def picture(lesson: Lesson) -> LoopPicture:
@@ -133,7 +133,7 @@ def controls(lesson: Lesson) -> None:
             icon=":material/fast_forward:",
             disabled=ended or full,
             on_click=lambda: st.session_state.update(running=True),
-            help=f"The same again and again, {RUN_ON} tokens at most.",
+            help=f"The same again and again, {LIMITS.written} tokens at most.",
         )
         st.button(
             "Take back",
@@ -195,7 +195,7 @@ def run_on(lesson: Lesson) -> None:
         return
     view, lm = lesson.view, lesson.lm
     room = min(MAX_TOKENS, lm.architecture.positions) - len(lesson.tokens)
-    most = max(1, min(RUN_ON, room, MAX_BRANCH_TOKENS - len(view.continuation)))
+    most = max(1, min(LIMITS.written, room, MAX_BRANCH_TOKENS - len(view.continuation)))
     st.button("Stop", icon=":material/stop:", on_click=_stop)
     bar, text = st.progress(0.0), st.empty()
     try:

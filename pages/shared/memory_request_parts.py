@@ -11,7 +11,8 @@ from model.recall import Probe
 from pages.shared import anatomy, prose
 from pages.shared.chat_parts import exact_prompt
 from pages.shared.frame import MAX_TOKENS, Lesson
-from pages.shared.store import Kept, measurements
+from pages.shared.results import Kept
+from pages.shared.store import measurements
 from viz import recall as figures
 from viz.sampling import percent
 

@@ -8,10 +8,12 @@ look at the same snapshots, and it ends when the last one has gone.
 import atexit
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
+
+from model.queue import LINE, background
 
 #: Seconds after which a visitor who has not looked again has gone.
 GRACE = 5.0
@@ -38,11 +40,13 @@ class Sight:
         latest: the newest snapshot; None before the first.
         ended: whether nothing will come after it.
         problem: what the work ended with, or None.
+        before: how many are served by the model before it; None if it does not wait.
     """
 
     latest: Any
     ended: bool
     problem: BaseException | None
+    before: int | None = None
 
 
 class Run:
@@ -83,7 +87,7 @@ class Run:
             sight = self._sight
             if sight.ended:
                 del self._seen_by[visitor]
-        return sight
+        return replace(sight, before=LINE.before(self._thread.ident))
 
     def leave(self, visitor: Hashable) -> None:
         """A visitor who does not want to see the end."""
@@ -91,19 +95,24 @@ class Run:
             self._seen_by.pop(visitor, None)
 
     def _run(self) -> None:
-        latest, problem = None, None
+        problem = None
         try:
-            for latest in self._work():
-                with self._lock:
-                    self._sight = Sight(latest, False, None)
-                    self._left = not self._is_watched()
-                if self._left:
-                    break
-            else:
-                self._on_end(latest)
+            with background():
+                self._work_on()
         except Exception as reason:  # shown to those who look
             problem = reason
-        self._sight = Sight(latest, True, problem)
+        self._sight = Sight(self._sight.latest, True, problem)
+
+    def _work_on(self) -> None:
+        """Work until it is done, or nobody watches."""
+        latest = None
+        for latest in self._work():
+            with self._lock:
+                self._sight = Sight(latest, False, None)
+                self._left = not self._is_watched()
+            if self._left:
+                return
+        self._on_end(latest)
 
     def _is_watched(self) -> bool:
         return not _ending.is_set() and any(monotonic() - when < GRACE for when in self._seen_by.values())

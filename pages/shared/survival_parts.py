@@ -7,7 +7,8 @@ from model.conversation import Answer
 from model.recall import Probe
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson
-from pages.shared.store import Kept, measurements
+from pages.shared.results import Kept
+from pages.shared.store import measurements
 from pages.shared.ways_parts import Asked
 from viz import recall as maps
 from viz.sampling import percent

@@ -9,6 +9,7 @@ from model.what_if import Sweep, all_heads, all_keys, all_layers, sweep
 from pages.shared import anatomy, prose
 from pages.shared.attention_parts import stepper
 from pages.shared.frame import Lesson
+from pages.shared.limits import LIMITS
 from pages.shared.whatif_parts import head_off_button
 from viz import attention as attention_figures
 from viz import whatif as figures
@@ -25,6 +26,13 @@ def sweeping(lesson: Lesson) -> Sweep | None:
     tried = {"heads": all_heads, "layers": all_layers, "positions": lambda _: all_keys(tokens)}[kind](lm)
     if not tried:
         prose.aside("A text of one token has no other position to hide.")
+        return None
+    if len(tokens) > LIMITS.swept:
+        prose.aside(
+            "Trying each alone is offered for texts of at most {most:,} tokens on this server; this one has {count:,}.",
+            most=LIMITS.swept,
+            count=len(tokens),
+        )
         return None
     chosen = (lesson.view.layer, lesson.view.head, lesson.view.position)
 

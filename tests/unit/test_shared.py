@@ -1,15 +1,14 @@
-"""Small shared pieces: the palette, escaping, results kept by bytes, the queue, the server."""
+"""Small shared pieces: the palette, escaping, results kept by bytes."""
 
 import threading
+import weakref
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 import pytest
 
-from model import ModelBusy
-from model.queue import Turns
 from pages.shared import prose
-from pages.shared.store import SharedResults
+from pages.shared.results import SharedResults
 from viz import palette
 from viz.style import Theme, escaped, shortened, styled, token_axis
 
@@ -118,38 +117,18 @@ def test_a_failure_is_not_kept():
     assert kept.get("x", lambda: Result(1)).nbytes == 1
 
 
-def test_a_full_queue_says_so_at_once():
-    turns, inside, leave = Turns(waiting=0), threading.Event(), threading.Event()
-
-    def hold():
-        with turns.take():
-            inside.set()
-            leave.wait()
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    inside.wait()
-    with pytest.raises(ModelBusy, match="Try again"), turns.take():
-        pass
-    leave.set()
-    holder.join()
-    with turns.take():
-        pass
+def test_what_nobody_asks_for_is_dropped_after_a_while():
+    kept, gone = SharedResults(limit=100, idle=0.05), threading.Event()
+    result = Result(10)
+    weakref.finalize(result, gone.set)
+    kept.put("x", result)
+    del result
+    assert gone.wait(timeout=30)
+    assert kept.nbytes == 0 and kept.find("x") is None
 
 
-def test_a_turn_that_does_not_come_in_time_says_so():
-    turns = Turns(waiting=1, patience=0.0)
-    with turns.take():
-        refused = []
-
-        def wait():
-            try:
-                with turns.take():
-                    pass
-            except ModelBusy as reason:
-                refused.append(str(reason))
-
-        thread = threading.Thread(target=wait)
-        thread.start()
-        thread.join()
-    assert "busy" in refused[0]
+def test_clearing_forgets_what_is_finished():
+    kept = SharedResults(limit=100)
+    kept.put("x", Result(10))
+    kept.clear()
+    assert kept.find("x") is None and kept.nbytes == 0
