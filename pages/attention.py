@@ -10,7 +10,7 @@ from pages.shared.store import shared_overview
 from viz.heads import head_grid
 
 lesson = frame.open_page("attention")
-view, run, shape = lesson.view, lesson.trace, lesson.lm.architecture
+view, shape = lesson.view, lesson.lm.architecture
 
 prose.say(
     "A model understands each token by <b class='a'>looking back</b> at the tokens before it. It does so "
@@ -26,6 +26,7 @@ def heads() -> None:
     """From the overview to one head, one row, one pair. A fragment: the strip above stays still."""
     lesson.redraw_if_moved()
     aside = st.session_state.get("sink_aside", False)
+    run = lesson.trace
     overview = shared_overview(run)
     all_heads(overview, aside)
     parts.sink_sentence(lesson, overview)

@@ -9,8 +9,8 @@ from pages.shared import embeddings_parts as parts
 from pages.shared.state import write_address
 
 lesson = frame.open_page("embeddings")
-view, run, shape = lesson.view, lesson.trace, lesson.lm.architecture
-found = looked_up(run, lesson.selected)
+view, shape = lesson.view, lesson.lm.architecture
+found = looked_up(lesson.trace, lesson.selected)
 
 prose.say(
     "A label is nothing one can calculate with. So each token ID is the number of a row in a big table, the "
@@ -118,7 +118,7 @@ anatomy.limit(
     "meanings has one row; which meaning it has here is worked out in the layers.",
     layers=shape.layers,
     here=lesson.selected,
-    kept=likeness_kept(run, lesson.selected),
+    kept=likeness_kept(lesson.trace, lesson.selected),
     label=lesson.labels[lesson.selected],
 )
 anatomy.code(

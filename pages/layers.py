@@ -8,7 +8,7 @@ from pages.shared import layers_parts as parts
 from pages.shared.state import write_address
 
 lesson = frame.open_page("layers")
-view, run, shape = lesson.view, lesson.trace, lesson.lm.architecture
+view, shape = lesson.view, lesson.lm.architecture
 
 prose.say(
     "Each token travels as one vector of {size} numbers, the <b>residual stream</b>. Each of {layers} layers adds to "
@@ -30,7 +30,7 @@ def inside() -> None:
 
 
 def the_stream() -> None:
-    profile = stream_profile(run, lesson.selected)
+    profile = stream_profile(lesson.trace, lesson.selected)
     stream_parts.sizes_figure(lesson, profile)
     parts.layer_stepper(lesson, "stream")
     stream_parts.sizes_sentence(lesson, profile)

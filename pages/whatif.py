@@ -17,13 +17,19 @@ prose.say(
 broken_edits = parts.usable(lesson)
 parts.controls(lesson)
 parts.broken_list(lesson)
-whole, broken = lesson.trace, shared_trace(lesson.lm, lesson.tokens, broken_edits)
 write_address(view)
 
-st.header("What follows, before and after", anchor=False)
-parts.before_and_after(lesson, whole, broken)
-st.header("What was foreseen", anchor=False)
-parts.foreseen(lesson, whole, broken)
+
+def both_runs() -> None:
+    """The whole model's run and the broken one's. Not variables of the page, which would keep them."""
+    whole, broken = lesson.trace, shared_trace(lesson.lm, lesson.tokens, broken_edits)
+    st.header("What follows, before and after", anchor=False)
+    parts.before_and_after(lesson, whole, broken)
+    st.header("What was foreseen", anchor=False)
+    parts.foreseen(lesson, whole, broken)
+
+
+both_runs()
 st.header("What is written on", anchor=False)
 parts.writing(lesson)
 

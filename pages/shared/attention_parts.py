@@ -181,11 +181,13 @@ def key_choice(lesson: Lesson, look: HeadView) -> int:
     """Which key the arithmetic is about: what a click in the figures chooses, for the keyboard."""
     view = lesson.view
     st.session_state.key_choice = look.key_or_strongest(view.key)
+    # A widget keeps the function that names its options: this one must not keep the run.
+    names = {place: f"{place}  {lesson.labels[place]}  ({look.row[place]:.4f})" for place in look.seen_keys}
     return st.selectbox(
         f"Key that position {look.query} looks at",
         look.seen_keys,
         key="key_choice",
-        format_func=lambda place: f"{place}  {lesson.labels[place]}  ({look.row[place]:.4f})",
+        format_func=names.get,
         on_change=lambda: setattr(view, "key", st.session_state.key_choice),
         width=360,
     )

@@ -1,5 +1,7 @@
 """The parts of the lesson on context that edit one word of the prompt: the crack."""
 
+from functools import partial
+
 import streamlit as st
 
 from model import ExplainerError, Tokens, tokenize
@@ -141,7 +143,7 @@ def crack_figure(lesson: Lesson, crack: Crack) -> None:
         mark=prose.FROM_THE_MODEL,
         alt=_alt(lesson, crack),
         table=lambda: figures.crack_table(values, labels, window.start),
-        on_click=lambda x, y: _take(lesson, crack, x, y),
+        on_click=partial(_take, lesson, crack.count),
     )
     prose.aside(
         "Click a cell to open both runs' attention there. The row “embedding” is what enters layer 0; a click there "
@@ -149,10 +151,10 @@ def crack_figure(lesson: Lesson, crack: Crack) -> None:
     )
 
 
-def _take(lesson: Lesson, crack: Crack, x: float, y: float) -> None:
+def _take(lesson: Lesson, count: int, x: float, y: float) -> None:
     """A cell that was clicked, checked: it comes from a browser."""
     position, layer = int(x), max(0, int(y))
-    if 0 <= position < crack.count and layer < lesson.lm.architecture.layers:
+    if 0 <= position < count and layer < lesson.lm.architecture.layers:
         lesson.view.position, lesson.view.layer, lesson.view.key = position, layer, -1
 
 
