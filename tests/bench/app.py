@@ -43,16 +43,19 @@ def new_page(browser: Browser) -> Page:
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(**environment: str) -> Iterator[str]:
     """The app on a free port, until the block ends; gives its address as soon as it answers.
 
-    Its output goes to a file in the folder for temporary files.
+    ``environment`` is added to what is set for every measurement. The server's output goes to a
+    file in the folder for temporary files.
     """
     port = _free_port()
     log = Path(LOGS.format(port=port))
     command = [sys.executable, "-m", "streamlit", "run", "server.py", "--server.port", str(port)]
     with log.open("w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**ENVIRONMENT, **environment}, stdout=output, stderr=subprocess.STDOUT
+        )
         try:
             _wait_until_it_answers(process, port, log)
             yield f"http://127.0.0.1:{port}"

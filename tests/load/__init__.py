@@ -1,0 +1,1 @@
+"""A class of thirty, as a command: ``python -m tests.load``, or ``make load``."""
