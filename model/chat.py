@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 import torch
 from transformers import DynamicCache
 
-from model.clock import Takes, seconds_of
+from model.clock import Takes
 from model.conversation import Message, Prompt, common_prefix, prompt_of
 from model.cost import Work, work
+from model.forward import forward
 from model.kv_cache import cache_bytes
 from model.language_model import LanguageModel
-from model.taps import Recorder, recording
 
 #: Tokens of a reply at most, and times each prefill is timed.
 REPLY_TOKENS, TAKES = 24, 3
@@ -118,7 +118,7 @@ def _rebuilt(lm: LanguageModel, state: Conversation) -> tuple[DynamicCache, tupl
     if not state.turns:
         return cache, ()
     held = state.turns[-1].held
-    _pass(lm, held, cache)
+    forward(lm, [held], cache)
     return cache, held
 
 
@@ -128,11 +128,11 @@ def _turn(lm, prompt, cache, held, reply, keep_ids) -> tuple[Turn, DynamicCache,
     wholes, rests = [], []
     for _ in range(TAKES + 1):  # the first is thrown away
         cache = _cropped_to(cache, reused)
-        whole, whole_seconds = _pass(lm, prompt.ids, DynamicCache(config=lm.module.config))
-        rest, rest_seconds = _pass(lm, prompt.ids[reused:], cache)
-        wholes.append(whole_seconds)
-        rests.append(rest_seconds)
-    ids = _reply_ids(lm, rest, cache, reply)
+        whole = forward(lm, [prompt.ids], DynamicCache(config=lm.module.config))
+        rest = forward(lm, [prompt.ids[reused:]], cache)
+        wholes.append(whole.seconds)
+        rests.append(rest.seconds)
+    ids = _reply_ids(lm, rest.last, cache, reply)
     read = (*prompt.ids, *ids[:-1])
     turn = Turn(
         prompt=prompt,
@@ -141,7 +141,7 @@ def _turn(lm, prompt, cache, held, reply, keep_ids) -> tuple[Turn, DynamicCache,
         reused_if_encoded=min(common_prefix(held, encoded.ids), len(encoded) - 1),
         whole=Takes(tuple(wholes[1:])),
         rest=Takes(tuple(rests[1:])),
-        difference=float((whole - rest).abs().max()),
+        difference=float((whole.last - rest.last).abs().max()),
         held=read,
         cache_bytes=cache_bytes(cache),
     )
@@ -168,31 +168,20 @@ def _cropped_to(cache: DynamicCache, positions: int) -> DynamicCache:
     return cache
 
 
-@torch.inference_mode()
-def _pass(lm: LanguageModel, ids: Sequence[int], cache: DynamicCache) -> tuple[torch.Tensor, float]:
-    """The last position's logits, and the time of the forward pass."""
-    inputs = torch.tensor([list(ids)], device=lm.device)
-    with lm.turns.take(), recording(Recorder(keep=False)):
-        output, seconds = seconds_of(
-            lm.device, lambda: lm.module(inputs, cache=cache, use_cache=True, logits_to_keep=1)
-        )
-    return output.logits[0, -1].float(), seconds
-
-
 def _reply_ids(lm: LanguageModel, logits: torch.Tensor, cache: DynamicCache, reply: str) -> tuple[int, ...]:
     """The reply's tokens, the end token included; all but the last are read into the cache."""
     if reply:
         fixed = lm.tokenizer(reply, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         ids = (*fixed, _end_id(lm))
         if len(ids) > 1:
-            _pass(lm, ids[:-1], cache)
+            forward(lm, [ids[:-1]], cache)
         return ids
     ids: list[int] = []
     while len(ids) < REPLY_TOKENS:
         ids.append(int(logits.argmax()))
         if ids[-1] in lm.end_ids or len(ids) == REPLY_TOKENS:
             break
-        logits, _ = _pass(lm, ids[-1:], cache)
+        logits = forward(lm, [ids[-1:]], cache).last
     return tuple(ids)
 
 

@@ -13,8 +13,8 @@ import torch
 from jinja2.exceptions import TemplateError
 
 from model.errors import TextRefused
+from model.forward import forward
 from model.language_model import LanguageModel
-from model.taps import Recorder, recording
 from model.tokens import Tokens, extended
 
 ROLES = ("system", "user", "assistant")
@@ -244,8 +244,6 @@ def answer_probability(lm: LanguageModel, prompt: Prompt | Sequence[int], answer
     if not ids or not before:
         raise TextRefused("There is no answer to look for. Type the words that the reply should hold.")
     lm.check_length(len(before) + len(ids))
-    inputs = torch.tensor([before + ids[:-1]], device=lm.device)
-    with lm.turns.take(), recording(Recorder(keep=False)):
-        logits = lm.module(inputs, use_cache=False, logits_to_keep=len(ids)).logits[0]
+    logits = forward(lm, [before + ids[:-1]], positions=len(ids)).logits[0]
     chances = logits.double().softmax(-1).gather(1, torch.tensor(ids, device=lm.device)[:, None])[:, 0]
     return Answer(tuple(ids), tuple(chances.tolist()))

@@ -8,12 +8,11 @@ from time import perf_counter
 import torch
 from transformers import Cache, DynamicCache
 
-from model.clock import seconds_of
 from model.edits import Edit
+from model.forward import forward
 from model.kv_cache import cache_bytes, held_positions
 from model.language_model import LanguageModel
 from model.sampling import Draw, Settings, draw_at, penalised, sampling_stages, uniforms
-from model.taps import Recorder, recording
 from model.tokens import Tokens
 from model.tracing import as_tokens
 
@@ -96,7 +95,8 @@ def generate(
     numbers = uniforms(settings.seed, first_number + max_tokens)[first_number:]
     cached = 0
     for index in range(max_tokens):
-        logits, pass_seconds = _next_logits(lm, sequence[cached:], cache, edits)
+        passed = forward(lm, [sequence[cached:]], cache, edits=edits)
+        logits = passed.last
         computed = len(sequence) - cached
         begun = perf_counter()
         number = None if settings.greedy else float(numbers[index])
@@ -105,21 +105,11 @@ def generate(
         stop = _why_stop(lm, drawn.id, index + 1 == max_tokens, len(sequence) + 1)
         draw_seconds = perf_counter() - begun
         held, size = held_positions(cache), cache_bytes(cache)
-        yield Step(index, drawn, logits, computed, cached, stop, pass_seconds, draw_seconds, held, size)
+        yield Step(index, drawn, logits, computed, cached, stop, passed.seconds, draw_seconds, held, size)
         if stop:
             return
         cached = len(sequence) if use_cache else 0
         sequence.append(drawn.id)
-
-
-@torch.inference_mode()
-def _next_logits(lm: LanguageModel, ids: list[int], cache: Cache | None, edits: tuple[Edit, ...]):
-    inputs = torch.tensor([ids], device=lm.device)
-    with lm.turns.take(), recording(Recorder(edits, keep=False)):
-        output, seconds = seconds_of(
-            lm.device, lambda: lm.module(inputs, cache=cache, use_cache=cache is not None, logits_to_keep=1)
-        )
-    return output.logits[0, -1].float(), seconds
 
 
 def _why_stop(lm: LanguageModel, id: int, last: bool, length: int) -> Stop | None:

@@ -6,7 +6,6 @@ matrix rate and of its read bandwidth times the operations done for each byte re
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import psutil
 import torch
@@ -15,8 +14,8 @@ from transformers import DynamicCache
 from model.clock import Takes, seconds_of
 from model.cost import Work, kv_bytes, work
 from model.errors import SettingRefused
+from model.forward import forward
 from model.language_model import LanguageModel
-from model.taps import Recorder, recording
 from model.tokens import Tokens
 from model.tracing import as_tokens
 
@@ -153,22 +152,15 @@ def _growth_point(lm: LanguageModel, ids: list[int], takes: int) -> GrowthPoint:
     )
 
 
-@torch.inference_mode()
 def _timed_passes(lm: LanguageModel, ids: list[int], requests: int, decodes: int) -> list[float]:
     """Seconds of the prefill and of each decode, of ``requests`` equal requests side by side."""
     cache = DynamicCache(config=lm.module.config)
-    inputs = torch.tensor([ids] * requests, device=lm.device)
-    seconds = []
+    rows, seconds = [ids] * requests, []
     for _ in range(1 + decodes):
-        with lm.turns.take(), recording(Recorder(keep=False)):
-            output, taken = seconds_of(lm.device, partial(_one_pass, lm, inputs, cache))
-        seconds.append(taken)
-        inputs = output.logits[:, -1:].argmax(-1)
+        passed = forward(lm, rows, cache)
+        seconds.append(passed.seconds)
+        rows = passed.logits.argmax(-1).tolist()
     return seconds
-
-
-def _one_pass(lm: LanguageModel, inputs: torch.Tensor, cache: DynamicCache):
-    return lm.module(inputs, cache=cache, use_cache=True, logits_to_keep=1)
 
 
 @dataclass(frozen=True)

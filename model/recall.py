@@ -11,13 +11,12 @@ from statistics import median
 import torch
 from transformers import DynamicCache
 
-from model.clock import seconds_of
 from model.conversation import Answer, Message, Prompt, has_template, prompt_of
 from model.errors import TextRefused
 from model.filler import filled_up
+from model.forward import forward
 from model.kv_cache import cache_bytes
 from model.language_model import LanguageModel
-from model.taps import Recorder, recording
 
 #: Tokens of filler, and shares of it that come before the fact.
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -173,18 +172,17 @@ def recalled(
     reply = (*lead, *answer)
     lm.check_length(len(prompt) + len(reply))
     cache = DynamicCache(config=lm.module.config)
-    ids = torch.tensor([prompt.ids], device=lm.device)
-    with lm.turns.take(), recording(Recorder(keep=False)):
-        first, seconds = seconds_of(lm.device, lambda: lm.module(ids, cache=cache, use_cache=True, logits_to_keep=1))
+    with lm.turns.take():  # both passes in one turn: who waits for an answer waits once
+        first = forward(lm, [prompt.ids], cache, has_turn=True)
         kept = cache_bytes(cache)
         logits = first.logits[0]
         if len(reply) > 1:
-            following = torch.tensor([reply[:-1]], device=lm.device)
-            logits = torch.cat([logits, lm.module(following, cache=cache, use_cache=True).logits[0]])
+            following = forward(lm, [reply[:-1]], cache, positions=len(reply) - 1, has_turn=True)
+            logits = torch.cat([logits, following.logits[0]])
     chances = logits.double().softmax(-1)
     own = chances.gather(1, torch.tensor(reply, device=lm.device)[:, None])[:, 0].tolist()
     likeliest = tuple(chances[len(lead) :].argmax(-1).tolist())
-    return tuple(own[: len(lead)]), Answer(answer, tuple(own[len(lead) :])), likeliest, seconds, kept
+    return tuple(own[: len(lead)]), Answer(answer, tuple(own[len(lead) :])), likeliest, first.seconds, kept
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import torch
 from model import edits as edits_module
 from model.attention import PairArithmetic, attention_scores, attention_weights, visible_keys
 from model.edits import Edit
+from model.forward import forward
 from model.language_model import LanguageModel
-from model.taps import AttentionRecord, Recorder, recording
+from model.taps import AttentionRecord
 from model.tokens import Tokens, extended, tokenize_with
 
 
@@ -194,9 +195,8 @@ def trace(lm: LanguageModel, text_or_ids: str | Tokens | Sequence[int], edits: I
     lm.check_length(len(tokens))
     shape = lm.architecture
     edits_module.check(edits, shape, len(tokens))
-    ids = torch.tensor([tokens.ids], device=lm.device)
-    with lm.turns.take(), recording(Recorder(edits)) as recorder:
-        output = lm.module(ids, use_cache=False, logits_to_keep=1)
+    passed = forward(lm, [tokens.ids], edits=edits, record=True)
+    recorder = passed.recorder
     layers = range(shape.layers)
     return Trace(
         model=lm,
@@ -206,5 +206,5 @@ def trace(lm: LanguageModel, text_or_ids: str | Tokens | Sequence[int], edits: I
         attention_added=tuple(recorder.attention_added[i] for i in layers),
         feed_forward_added=tuple(recorder.feed_forward_added[i] for i in layers),
         records=tuple(recorder.attention[i] for i in layers),
-        last_logits=output.logits[0, -1].float(),
+        last_logits=passed.last,
     )

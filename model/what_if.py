@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 
 from model.edits import AttentionOff, Edit, Edits, FeedForwardOff, HeadOff, KeyHidden, MaskLifted, check
+from model.forward import forward
 from model.generation import generate
 from model.language_model import LanguageModel
 from model.sampling import Settings
-from model.taps import Recorder, recording
 from model.tokens import Tokens
 from model.tracing import Trace
 
@@ -230,9 +230,6 @@ def sweep(
         yield state
 
 
-@torch.inference_mode()
 def _last_logits(lm: LanguageModel, tokens: Tokens, rows: tuple[Edits, ...], edits: Edits) -> torch.Tensor:
     """The logits after the last position, one row for each set of edits, float32."""
-    ids = torch.tensor([tokens.ids] * len(rows), device=lm.device)
-    with lm.turns.take(), recording(Recorder(edits, keep=False, rows=rows)):
-        return lm.module(ids, use_cache=False, logits_to_keep=1).logits[:, -1].float()
+    return forward(lm, [tokens.ids] * len(rows), edits=edits, row_edits=rows).logits[:, -1]

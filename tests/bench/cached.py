@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-import torch
 from transformers import DynamicCache
 
 from model.cost import work
+from model.forward import forward
 from model.machine import measure_machine
-from model.taps import Recorder, recording
 from tests.bench import report
 from tests.bench.bench import Bench
 from tests.bench.measure import Pairs, Spread, Taken, alternated, spread_of
@@ -28,33 +27,27 @@ def rows(bench: Bench) -> Iterator[Row]:
 
 
 def _uncached_and_cached(bench: Bench, length: int) -> Pairs:
-    ids = torch.tensor([bench.ids(length + 1)])
+    ids = bench.ids(length + 1)
     cache = DynamicCache(config=bench.lm.module.config)
-    _pass(bench, ids[:, :-1], cache)
+    forward(bench.lm, [ids[:-1]], cache)
 
     def cached() -> None:
-        _pass(bench, ids[:, -1:], cache)
+        forward(bench.lm, [ids[-1:]], cache)
         cache.crop(-1)  # back to where it was, so that every turn does the same
 
-    return alternated(lambda: _pass(bench, ids, None), cached, bench.turns(TURNS), patience=40)
-
-
-@torch.inference_mode()
-def _pass(bench: Bench, ids: torch.Tensor, cache: DynamicCache | None) -> None:
-    with recording(Recorder(keep=False)):
-        bench.lm.module(ids, cache=cache, use_cache=cache is not None, logits_to_keep=1)
+    return alternated(lambda: forward(bench.lm, [ids]), cached, bench.turns(TURNS), patience=40)
 
 
 def _against_bandwidth(bench: Bench) -> Iterator[Row]:
     """One step's time over the time that reading its bytes takes at the bandwidth measured turn by turn."""
-    lm, ids = bench.lm, torch.tensor([bench.ids(SHORT + 1)])
+    lm, ids = bench.lm, bench.ids(SHORT + 1)
     cache = DynamicCache(config=lm.module.config)
-    _pass(bench, ids[:, :-1], cache)
+    forward(bench.lm, [ids[:-1]], cache)
     step_bytes = work(lm.architecture, 1, SHORT, bytes_per_value=lm.bytes_per_value).bytes
     limits: list[Taken] = []
 
     def step() -> None:
-        _pass(bench, ids[:, -1:], cache)
+        forward(bench.lm, [ids[-1:]], cache)
         cache.crop(-1)
 
     def reading() -> None:

@@ -13,6 +13,7 @@ import model
 from model import SettingRefused, TextRefused, clock, machine
 from model.clock import Takes
 from model.cost import kv_bytes, work
+from model.forward import forward
 from model.machine import (
     DECODES,
     BatchPoint,
@@ -110,9 +111,7 @@ def test_tokens_a_second_of_all_requests_together():
 def test_requests_side_by_side_write_what_one_writes_alone(lm):
     """So that what is timed is the work of real requests: equal prompts, equal logits, 1e-5."""
     cache, other = (DynamicCache(config=lm.module.config) for _ in range(2))
-    with torch.inference_mode():
-        many = machine._one_pass(lm, torch.tensor([PROMPT] * 4), cache).logits
-        alone = machine._one_pass(lm, torch.tensor([PROMPT]), other).logits
+    many, alone = forward(lm, [PROMPT] * 4, cache).logits, forward(lm, [PROMPT], other).logits
     assert many.shape == (4, 1, tiny.VOCABULARY) and cache.layers[0].keys.shape[0] == 4
     assert torch.allclose(many, alone.expand(4, 1, -1), atol=1e-5)
 
