@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, shortened, styled, token_axis
 
 #: Beyond this many positions, lines between them would be all there is to see.
 LINED = 96
@@ -59,15 +59,10 @@ def _held_bars(phase: str, held: Sequence[int], seen: int, first: int, end: int,
         customdata=np.stack([counts, starts], axis=1),
         marker={
             "color": theme.colour(role),
-            "pattern": _hatched(hatch, theme),
+            "pattern": hatched(hatch, theme, solidity=0.25),
         },
         hovertemplate=f"layer %{{y}}: %{{customdata[0]}} positions from the {phase}<extra></extra>",
     )
-
-
-def _hatched(shape: str | list[str], theme: Theme) -> dict:
-    """A light hatch over a full colour."""
-    return {"shape": shape, "fgcolor": theme.colour("background"), "fillmode": "overlay", "solidity": 0.25}
 
 
 def _between(columns: int, layers: int, theme: Theme) -> go.Scatter:
@@ -127,7 +122,7 @@ def growth_bars(sizes: Sequence[int], formula: Sequence[int], theme: Theme = LIG
             y=list(sizes),
             marker={
                 "color": [theme.colour(role) for role, _, _ in phases],
-                "pattern": _hatched([hatch for *_, hatch in phases], theme),
+                "pattern": hatched([hatch for *_, hatch in phases], theme, solidity=0.25),
             },
             hovertemplate="after step %{x}: %{y:,} bytes in the tensors<extra></extra>",
         )
@@ -233,7 +228,7 @@ def answers(
             orientation="h",
             marker={
                 "color": [theme.colour("attention")] * len(labels) + [theme.colour("muted")],
-                "pattern": {"shape": patterns, "fgcolor": theme.colour("background"), "fillmode": "overlay"},
+                "pattern": hatched(patterns, theme),
             },
             text=[percent(value) for value in values],
             textposition="outside",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, shortened, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, shortened, styled
 
 GB, GIB = 10**9, 2**30
 #: Requests drawn one by one; more of them are one block.
@@ -66,8 +66,9 @@ def growth_curve(
     total = everywhere + windowed
     if 0 < chosen <= tokens[-1]:
         figure.add_trace(_chosen_point(tokens, total, chosen, theme))
-    figure = styled(figure, theme, 320, showlegend=bool(windowed.any() and everywhere.any()))
-    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    figure = styled(figure, theme, 320)
+    if windowed.any() and everywhere.any():
+        legend_above(figure)
     figure.update_xaxes(title="tokens of a request", range=[0, 1.02 * tokens[-1]], tickformat=",", nticks=6)
     return figure.update_yaxes(title="GB", range=[0, 1.2 * float(total.max()) / GB or 1], nticks=6, tickformat="~g")
 
@@ -187,6 +188,7 @@ def _segment(place: int, part: dict, theme: Theme) -> go.Bar:
     colour = theme.colour(part["role"])
     hollow = part["role"] == "pin"
     light = part["role"] == "line"
+    edge = colour if hollow else theme.colour("background")
     return go.Bar(
         orientation="h",
         name=part["name"],
@@ -195,13 +197,8 @@ def _segment(place: int, part: dict, theme: Theme) -> go.Bar:
         base=[part["base"] / GB],
         marker={
             "color": "rgba(0,0,0,0)" if hollow else colour,
-            "pattern": {
-                "shape": part["hatch"],
-                "fgcolor": colour if hollow else theme.colour("background"),
-                "fillmode": "overlay",
-                "solidity": 0.12,
-            },
-            "line": {"color": colour if hollow else theme.colour("background"), "width": 2},
+            "pattern": hatched(part["hatch"], theme, fgcolor=edge, solidity=0.12),
+            "line": {"color": edge, "width": 2},
         },
         text=[part["letter"] if part["share"] > 0.015 + 0.011 * len(part["letter"]) else ""],
         textposition="inside",
@@ -258,7 +255,7 @@ def size_bars(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], 
                 x=[size / GB for size in extra],
                 marker={
                     "color": theme.colour("background"),
-                    "pattern": {"shape": "/", "fgcolor": theme.colour("cache"), "fillmode": "overlay"},
+                    "pattern": hatched("/", theme, fgcolor=theme.colour("cache")),
                     "line": {"color": theme.colour("cache"), "width": 1},
                 },
                 hovertemplate="scales and zeros: %{x:.4g} GB<extra></extra>",
@@ -303,11 +300,7 @@ def second_bars(names: Sequence[str], seconds: Sequence[float], theme: Theme = L
             x=list(seconds),
             marker={
                 "color": [theme.colour("cache")] + [theme.colour("pin")] * (len(names) - 1),
-                "pattern": {
-                    "shape": [""] + ["/"] * (len(names) - 1),
-                    "fgcolor": theme.colour("background"),
-                    "fillmode": "overlay",
-                },
+                "pattern": hatched([""] + ["/"] * (len(names) - 1), theme),
             },
             text=[milliseconds(value) for value in seconds],
             textposition="outside",

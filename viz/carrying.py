@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, styled
-
-#: Hatch of each way, in order.
-HATCHES = ("", "/", "x", ".")
+from viz.bars import named_bars
+from viz.style import LIGHT, Theme
 
 
 @dataclass(frozen=True)
@@ -31,36 +29,9 @@ class WayCost:
 
 def way_bars(ways: Sequence[WayCost], theme: Theme = LIGHT) -> go.Figure:
     """Tokens of each way's request; work and cache are written beside them."""
-    rows = list(range(len(ways)))
-    bar = go.Bar(
-        x=[way.tokens for way in ways],
-        y=rows,
-        orientation="h",
-        text=[f"{way.tokens:,}" for way in ways],
-        textposition="outside",
-        constraintext="none",
-        cliponaxis=False,
-        marker={
-            "color": theme.colour("cache"),
-            "pattern": {
-                "shape": [HATCHES[place % 4] for place in rows],
-                "fgcolor": theme.colour("background"),
-                "fillmode": "overlay",
-            },
-        },
-        hoverinfo="skip",
-    )
-    figure = styled(go.Figure(bar), theme, 70 + 46 * len(rows), bargap=0.35)
-    most = max(way.tokens for way in ways)
-    figure.update_xaxes(title="tokens of the request", range=[0, 1.15 * most], showgrid=False)
-    return figure.update_yaxes(
-        tickmode="array",
-        tickvals=rows,
-        ticktext=[escaped(way.name) for way in ways],
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    counts = [way.tokens for way in ways]
+    figure = named_bars([way.name for way in ways], counts, [f"{each:,}" for each in counts], "cache", 46, theme)
+    return figure.update_xaxes(title="tokens of the request", range=[0, 1.15 * max(counts)], showgrid=False)
 
 
 def way_table(ways: Sequence[WayCost]) -> pd.DataFrame:

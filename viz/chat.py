@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, escaped, shortened, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, shortened, styled
 
 #: What a part of the context is drawn as: role of its colour, hatch.
 LOOKS = {
@@ -36,15 +36,6 @@ class TurnBar:
     rest: float
 
 
-def _pattern(hatch: str, theme: Theme) -> dict:
-    return {"shape": hatch, "fgcolor": theme.colour("background"), "fillmode": "overlay", "size": 7}
-
-
-def _legend(figure: go.Figure) -> go.Figure:
-    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
-    return figure.update_layout(showlegend=True, legend=legend)
-
-
 def turn_bars(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
     """Tokens of each turn's prompt: those sent again and kept, and the new ones."""
     places = list(range(1, len(turns) + 1))
@@ -53,7 +44,11 @@ def turn_bars(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
         ("sent again, served by the kept cache", [turn.reused for turn in turns], "cache", "/"),
         ("new, to be worked out", [turn.new for turn in turns], "accent", ""),
     ):
-        marker = {"color": theme.colour(role), "pattern": _pattern(hatch, theme), "opacity": 0.55 if hatch else 1}
+        marker = {
+            "color": theme.colour(role),
+            "pattern": hatched(hatch, theme, size=7),
+            "opacity": 0.55 if hatch else 1,
+        }
         figure.add_trace(
             go.Bar(
                 x=places,
@@ -68,7 +63,8 @@ def turn_bars(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
     figure = styled(figure, theme, 300, barmode="stack", bargap=0.3)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
     figure.update_xaxes(title="turn", tickmode="array", tickvals=places, showgrid=False)
-    return _legend(figure.update_yaxes(title="tokens of the prompt", rangemode="tozero"))
+    figure.update_yaxes(title="tokens of the prompt", rangemode="tozero")
+    return legend_above(figure, traceorder="normal")
 
 
 def turn_times(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
@@ -93,7 +89,8 @@ def turn_times(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
     figure = styled(figure, theme, 300)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
     figure.update_xaxes(title="turn", tickmode="array", tickvals=places, range=[0.7, len(turns) + 0.3], showgrid=False)
-    return _legend(figure.update_yaxes(title="milliseconds", rangemode="tozero"))
+    figure.update_yaxes(title="milliseconds", rangemode="tozero")
+    return legend_above(figure, traceorder="normal")
 
 
 def turn_table(turns: Sequence[TurnBar]) -> pd.DataFrame:
@@ -139,7 +136,7 @@ def context_bar(stretches: Sequence[Stretch], limit: int, theme: Theme = LIGHT) 
     start = 0
     for each in stretches:
         role, hatch = LOOKS.get(each.name, ("muted", ""))
-        marker = {"color": theme.colour(role), "pattern": _pattern(hatch, theme), "opacity": 0.75}
+        marker = {"color": theme.colour(role), "pattern": hatched(hatch, theme, size=7), "opacity": 0.75}
         figure.add_trace(
             go.Bar(
                 x=[each.tokens],
@@ -157,7 +154,10 @@ def context_bar(stretches: Sequence[Stretch], limit: int, theme: Theme = LIGHT) 
     figure.update_yaxes(visible=False)
     if start > limit / 4:
         figure.add_vline(x=limit, line={"color": theme.colour("pin"), "width": 2}, annotation_text=f"limit {limit:,}")
-    return _legend(figure.update_xaxes(title="tokens", range=[0, (limit if start > limit / 4 else start) * 1.02]))
+    return legend_above(
+        figure.update_xaxes(title="tokens", range=[0, (limit if start > limit / 4 else start) * 1.02]),
+        traceorder="normal",
+    )
 
 
 def context_table(stretches: Sequence[Stretch]) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def answer_columns(labels: Sequence[str], series: dict[str, Sequence[float]], th
                 x=places,
                 y=list(values),
                 name=name,
-                marker={"color": theme.colour(role), "pattern": _pattern(hatch, theme)},
+                marker={"color": theme.colour(role), "pattern": hatched(hatch, theme, size=7)},
                 text=[percent(value) for value in values],
                 textposition="outside",
                 constraintext="none",
@@ -200,7 +200,9 @@ def answer_columns(labels: Sequence[str], series: dict[str, Sequence[float]], th
     figure.update_layout(margin={"l": 8, "r": 8, "t": 48 * theme.scale, "b": 8})
     names = [escaped(shortened(label)) for label in labels]
     figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, title="the answer", showgrid=False)
-    return _legend(figure.update_yaxes(range=[0, 1.12], tickformat=".0%", title="probability"))
+    return legend_above(
+        figure.update_yaxes(range=[0, 1.12], tickformat=".0%", title="probability"), traceorder="normal"
+    )
 
 
 def answer_table(labels: Sequence[str], series: dict[str, Sequence[float]]) -> pd.DataFrame:

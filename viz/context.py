@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, legend_above, shortened, styled, token_axis
 
 #: Colour role, line style and mark of the further sentences, by sense.
 _SENSES = (("ink", "dot", "circle"), ("muted", "dash", "square"))
@@ -76,8 +76,7 @@ def cosine_lines(
     )
     figure.add_trace(_mark(layer, float(likeness[layer + 1]), theme))
     lowest = min([float(likeness.min()), *(float(rows.min()) for rows in curves)])
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "xanchor": "left", "traceorder": "reversed"}
-    figure = styled(figure, theme, 420, showlegend=True, legend=legend)
+    figure = legend_above(styled(figure, theme, 420), traceorder="reversed")
     figure.add_annotation(_mark_words(layer, float(likeness[layer + 1]), theme))
     figure.update_xaxes(
         title="after layer", range=[-1.6, len(likeness) - 1.4], **layer_axis(len(likeness) - 1, first=8)

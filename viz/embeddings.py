@@ -9,7 +9,7 @@ from plotly.colors import hex_to_rgb
 from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, escaped, shortened, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, shortened, styled
 
 #: Numbers written out under a bar-code, and how many stand in one line: legible on a phone.
 CELLS, CELLS_A_LINE = 24, 8
@@ -226,8 +226,7 @@ def vector_map(
                 "line": {"width": 2 if role == "muted" else 0},
             },
         )
-    styled(figure, theme, height=420, showlegend=True)
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "reversed"})
+    legend_above(styled(figure, theme, height=420), traceorder="reversed")
     for update, which, share in (
         (figure.update_xaxes, "first", explained[0]),
         (figure.update_yaxes, "second", explained[1]),
@@ -444,8 +443,7 @@ def shift_lines(shifts: np.ndarray, together: np.ndarray, apart: np.ndarray, the
             hovertemplate="moved by %{x}: %{y:.4f}<extra></extra>",
             line={"color": theme.colour(role), "width": 3 * theme.scale, "dash": dash},
         )
-    styled(figure, theme, height=340, showlegend=True)
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "reversed"})
+    legend_above(styled(figure, theme, height=340), traceorder="reversed")
     figure.update_xaxes(title="moved by s positions", zeroline=False, rangemode="tozero")
     figure.update_yaxes(title="attention score", zeroline=False)
     return figure

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.embeddings import BARS_A_LINE, in_lines, saturation, signed_cells
-from viz.style import LIGHT, Theme, escaped, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, styled
 
 #: Name, colour role, line style and mark of what is drawn by layer.
 _STREAM = ("the stream, as it leaves the layer", "ink", "solid", "circle")
@@ -74,11 +74,8 @@ def _line(what: tuple[str, str, str, str], layers: Sequence[int], values: np.nda
 
 def by_layer(figure: go.Figure, layers: int, layer: int, theme: Theme, height: int) -> go.Figure:
     """Give ``figure`` an axis of layers with “in” before the first, the selected one marked, and its legend on top."""
-    styled(figure, theme, height, clickmode="event+select", hoverdistance=-1, showlegend=True)
-    figure.update_layout(
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "itemclick": False},
-        margin={"t": 8, "r": 16},
-    )
+    styled(figure, theme, height, clickmode="event+select", hoverdistance=-1, margin={"t": 8, "r": 16})
+    legend_above(figure, itemclick=False)
     figure.add_vrect(
         x0=layer - 0.5, x1=layer + 0.5, fillcolor=theme.colour("line"), opacity=0.7, line_width=0, layer="below"
     )

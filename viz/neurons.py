@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, hatched, shortened, styled, token_axis
 
 
 def strongest_bars(
@@ -67,7 +67,7 @@ def strongest_bars(
 def _hatched_below_zero(values: np.ndarray, theme: Theme) -> dict:
     """A hatch over the bar's own colour where the value is negative."""
     shapes = ["/" if value < 0 else "" for value in values]
-    return {"shape": shapes, "fillmode": "overlay", "fgcolor": theme.colour("background"), "fgopacity": 1, "size": 6}
+    return hatched(shapes, theme, fgopacity=1, size=6)
 
 
 def neurons_table(

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.plan import round_ticks
-from viz.style import LIGHT, Theme, escaped, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, styled
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def lever_bars(names: Sequence[str], columns: Sequence[Column], theme: Theme = L
 def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: str, theme: Theme) -> go.Bar:
     background = theme.colour("background")
     colours = [theme.colour("cache" if place == 0 else "accent") for place in places]
-    pattern = {"shape": hatch, "fgcolor": colours, "fillmode": "overlay"} if hatch else None
+    pattern = hatched(hatch, theme, fgcolor=colours) if hatch else None
     return go.Bar(
         orientation="h",
         name=name,
@@ -125,8 +125,7 @@ def predicted_chart(
             hoverinfo="skip",
         )
     )
-    figure = styled(figure, theme, 110 + 34 * len(names), showlegend=True)
-    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    figure = legend_above(styled(figure, theme, 110 + 34 * len(names)))
     low, high = min(*predicted, *timed), max(*predicted, *timed)
     figure.update_xaxes(type="log", title="milliseconds (logarithmic)", range=[log10(low) - 0.1, log10(high) + 0.35])
     figure.update_xaxes(**round_ticks(low * 0.8, high * 2))

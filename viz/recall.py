@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from viz import palette
+from viz.bars import named_bars
 from viz.sampling import percent
 from viz.style import LIGHT, Theme, escaped, shortened, styled
 
@@ -144,32 +145,9 @@ def map_table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], r
 
 def chance_bars(labels: Sequence[str], values: Sequence[float], theme: Theme = LIGHT) -> go.Figure:
     """The probability of one answer under several requests, one bar each, the number beside it."""
-    rows = list(range(len(labels)))
-    hatches = ["", "/", "x", "."]
-    bar = go.Bar(
-        x=list(values),
-        y=rows,
-        orientation="h",
-        text=[percent(value) for value in values],
-        textposition="outside",
-        constraintext="none",
-        cliponaxis=False,
-        marker={
-            "color": theme.colour("attention"),
-            "pattern": {
-                "shape": [hatches[place % 4] for place in rows],
-                "fgcolor": theme.colour("background"),
-                "fillmode": "overlay",
-            },
-        },
-        hoverinfo="skip",
-    )
-    figure = styled(go.Figure(bar), theme, 70 + 52 * len(rows), bargap=0.35)
-    figure.update_xaxes(range=[0, 1.15], tickformat=".0%", title="probability", showgrid=False)
-    names = [escaped(shortened(label, 28)) for label in labels]
-    return figure.update_yaxes(
-        tickmode="array", tickvals=rows, ticktext=names, range=[len(rows) - 0.5, -0.5], showgrid=False, zeroline=False
-    )
+    names = [shortened(label, 28) for label in labels]
+    figure = named_bars(names, values, [percent(value) for value in values], "attention", 52, theme)
+    return figure.update_xaxes(range=[0, 1.15], tickformat=".0%", title="probability", showgrid=False)
 
 
 def chance_table(labels: Sequence[str], values: Sequence[float], what: str = "request") -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from viz.style import LIGHT, Theme, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, hatched, shortened, styled, token_axis
 
 
 def stage_bars(
@@ -42,7 +42,7 @@ def _stage(values: np.ndarray, theme: Theme) -> go.Bar:
         orientation="h",
         marker={
             "color": colours,
-            "pattern": {"shape": patterns, "fgcolor": theme.colour("background"), "fillmode": "overlay"},
+            "pattern": hatched(patterns, theme),
         },
         text=["cut" if np.isnan(value) else percent(value) for value in values],
         textposition="outside",

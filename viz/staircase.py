@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
+from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, styled, token_axis
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _bar(lane, words, role, hatch, middles, widths, base, heights, theme) -> go.
             "color": theme.colour(role),
             "opacity": 0.45 if hatch else 1.0,
             "line": {"color": theme.colour("background"), "width": 1},
-            "pattern": {"shape": hatch, "fgcolor": theme.colour("background"), "size": 7, "fillmode": "overlay"},
+            "pattern": hatched(hatch, theme, size=7),
         },
         hovertemplate="%{customdata} %{y} positions<extra></extra>",
         selected={"marker": {"opacity": 0.45 if hatch else 1.0}},

@@ -93,3 +93,29 @@ def token_axis(labels: Sequence[str], title: str, first: int = 0, most: int = 48
 def colour_bar(title: str, theme: Theme, **more) -> dict:
     """A slim colour bar with its title."""
     return {"title": {"text": title, "side": "right"}, "thickness": 12 * theme.scale, "outlinewidth": 0, **more}
+
+
+#: Hatches that tell the rows of a figure apart, in order; after the last the first again.
+HATCHES = ("", "/", "x", ".")
+
+
+def hatched(shape: str | Sequence[str], theme: Theme, **more) -> dict:
+    """A hatch of plotly's in the background's colour, over the colour that a bar has anyway.
+
+    Args:
+        shape: one for all bars of a trace, or one each; empty for none.
+        more: anything else that plotly's pattern takes, or ``fgcolor`` for another colour.
+    """
+    return {"shape": shape, "fgcolor": theme.colour("background"), "fillmode": "overlay", **more}
+
+
+def legend_above(figure: go.Figure, **more) -> go.Figure:
+    """Show ``figure``'s legend, in a line above it.
+
+    Args:
+        more: anything else that plotly's legend takes.
+    """
+    return figure.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", **more},
+    )

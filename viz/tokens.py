@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from viz.components import component
-from viz.style import Theme, escaped, styled
+from viz.style import Theme, escaped, legend_above, styled
 
 
 @dataclass(frozen=True)
@@ -335,8 +335,7 @@ def price_figure(frame: pd.DataFrame, measure: str, theme: Theme) -> go.Figure:
         zeroline=False,
     )
     figure.update_xaxes(title=measure, range=[0, frame[measure].max() * 1.04], side="bottom", zeroline=True)
-    legend = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "xanchor": "left"}
-    return styled(figure, theme, 48 * len(samples) + 110, showlegend=True, legend=legend)
+    return legend_above(styled(figure, theme, 48 * len(samples) + 110))
 
 
 def _marker(place: int, theme: Theme) -> dict:

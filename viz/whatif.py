@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, legend_above, shortened, styled, token_axis
 
 #: The two runs: name, role of the colour, hatch.
 RUNS = (("whole", "accent", ""), ("broken", "pin", "/"))
@@ -34,17 +34,10 @@ def _bar(name: str, role: str, hatch: str, theme: Theme, **more) -> go.Bar:
         name=name,
         marker={
             "color": theme.colour(role),
-            "pattern": {"shape": hatch, "fgcolor": theme.colour("background"), "fillmode": "overlay"},
+            "pattern": hatched(hatch, theme),
         },
         cliponaxis=False,
         **more,
-    )
-
-
-def _legend(figure: go.Figure) -> go.Figure:
-    return figure.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
     )
 
 
@@ -62,7 +55,7 @@ def next_token_bars(pair: Pair, theme: Theme = LIGHT) -> go.Figure:
     figure.update_xaxes(range=[0, 1.15], showgrid=False, tickformat=".0%", title="probability")
     names = [escaped(shortened(label)) for label in pair.labels]
     figure.update_yaxes(tickmode="array", tickvals=rows, ticktext=names, showgrid=False, range=[len(rows) - 0.5, -0.5])
-    return _legend(figure)
+    return legend_above(figure, traceorder="normal")
 
 
 def foreseen_columns(pair: Pair, first: int = 1, theme: Theme = LIGHT) -> go.Figure:
@@ -81,7 +74,7 @@ def foreseen_columns(pair: Pair, first: int = 1, theme: Theme = LIGHT) -> go.Fig
     figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
     figure.update_xaxes(**token_axis(pair.labels, "the token that came", first))
     figure.update_yaxes(range=[0, 1.05], tickformat=".0%", title="its probability before")
-    return _legend(figure)
+    return legend_above(figure, traceorder="normal")
 
 
 def pair_table(pair: Pair, what: str) -> pd.DataFrame:
@@ -188,7 +181,7 @@ def effect_columns(
         figure.add_vline(x=selected, line={"color": theme.colour("ink"), "dash": "dot", "width": 1.5})
     figure.update_xaxes(**axis)
     figure.update_yaxes(tickformat="+.0%", title="change of probability", zeroline=True)
-    return _legend(figure) if len(series) > 1 else figure
+    return legend_above(figure, traceorder="normal") if len(series) > 1 else figure
 
 
 def columns_table(series: dict[str, np.ndarray], labels: Sequence[str], what: str) -> pd.DataFrame:

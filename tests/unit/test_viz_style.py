@@ -1,0 +1,32 @@
+"""What figures share: the hatch over a colour, the legend in its line, bars with their names."""
+
+import plotly.graph_objects as go
+
+from viz.bars import named_bars
+from viz.style import HATCHES, LIGHT, Theme, hatched, legend_above, styled
+
+
+def test_a_hatch_lies_over_the_colour_that_is_there():
+    for theme in (LIGHT, Theme("dark")):
+        pattern = hatched(["", "/"], theme, size=7)
+        bar = go.Bar(x=[1, 2], marker={"color": "red", "pattern": pattern}).marker
+        assert bar.pattern.shape == ("", "/") and bar.pattern.size == 7 and bar.color == "red"
+        assert bar.pattern.fillmode == "overlay" and bar.pattern.fgcolor == theme.colour("background")
+    assert hatched("/", LIGHT, fgcolor=LIGHT.colour("cache"))["fgcolor"] == LIGHT.colour("cache")
+
+
+def test_a_legend_is_shown_above_and_takes_more():
+    figure = legend_above(styled(go.Figure(go.Bar(x=[1], name="one")), LIGHT, 200), traceorder="reversed")
+    assert figure.layout.showlegend and figure.layout.legend.traceorder == "reversed"
+    assert figure.layout.legend.orientation == "h" and figure.layout.legend.y > 1
+    assert figure.layout.legend.yanchor == "bottom"
+
+
+def test_named_bars_stand_in_order_with_their_names_and_numbers():
+    names = ["<b>", "two", "two", "four", "five"]
+    figure = named_bars(names, [5, 4, 3, 2, 1], list("vwxyz"), "cache", 50, LIGHT)
+    (bar,) = figure.data
+    assert list(bar.x) == [5, 4, 3, 2, 1] and list(bar.y) == [0, 1, 2, 3, 4] and list(bar.text) == list("vwxyz")
+    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;", "two", "two", "four", "five"), "text only as text"
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first at the top"
+    assert bar.marker.pattern.shape == (*HATCHES, HATCHES[0])
