@@ -1,48 +1,23 @@
 """The lesson on the KV cache: its numbers, what it refuses, and that looking runs no model."""
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame
-from pages.shared.frame import PAGES
 from pages.shared.store import opened_model
 from tests import tiny
-from tests.pages import waiting
+from tests.pages.app import button, ended, forward_passes, opened, words
 
 pytestmark = pytest.mark.default_model
 
 
-def opened(**parameters: str) -> AppTest:
+def finished(**parameters: str) -> AppTest:
     """The page, opened cold, its measurement ended."""
-    page = AppTest.from_file("../../app.py", default_timeout=120)
-    page.switch_page(PAGES["cache"].file)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    return ended(page.run())
-
-
-def ended(page: AppTest) -> AppTest:
-    """Look again until nothing is being measured: a test's fragments do not run by themselves."""
-    until = time.monotonic() + 300
-    while any(each.label == "Stop" for each in page.button) and not page.exception:
-        assert time.monotonic() < until, "the measurement does not end"
-        waiting.for_work()
-        page.run()
-    return page
-
-
-def words(page: AppTest) -> str:
-    """All prose of the page, its numbers free of their markup."""
-    text = " ".join(element.proto.body for element in page.get("html"))
-    for piece in ('<span class="number">', "</span>", "<b>", "</b>", "<bdi>", "</bdi>"):
-        text = text.replace(piece, "")
-    return text
+    return ended(opened("cache", **parameters))
 
 
 def test_it_opens_on_a_known_calculation():
-    page = opened()
+    page = finished()
     assert not page.exception and not page.warning
     text = words(page)
     assert "42,949,672,960 bytes" in text and "42.9 GB = 40 GiB" in text
@@ -50,16 +25,14 @@ def test_it_opens_on_a_known_calculation():
 
 
 def test_bytes_of_the_tensors_stand_beside_the_formula():
-    text = words(opened(t="0"))
+    text = words(finished(t="0"))
     assert "921,600 bytes   equal, to the byte" in text
     assert "5 + 15 = 20 positions" in text
 
 
 def test_a_step_a_layer_and_a_head_run_no_model():
-    page = opened()
-    module, passes = opened_model("smollm2").module, []
-    hook = module.register_forward_hook(lambda *_: passes.append(1))
-    try:
+    page = finished()
+    with forward_passes(opened_model("smollm2")) as passes:
         page.slider(key="widget_step").set_value(0).run()
         assert "The prefill read 5 tokens" in words(page)
         page.slider(key="widget_step").set_value(4).run()
@@ -67,8 +40,6 @@ def test_a_step_a_layer_and_a_head_run_no_model():
         page.number_input(key="stepper_layer").set_value(2).run()
         page.number_input(key="stepper_kv").set_value(1).run()
         page.selectbox(key="widget_shape").set_value("DeepSeek-V3").run()
-    finally:
-        hook.remove()
     assert not page.exception
     assert "Layer 2, KV head 1" in words(page)
     assert passes == []
@@ -85,19 +56,19 @@ def test_a_step_a_layer_and_a_head_run_no_model():
     ],
 )
 def test_each_kind_of_shape_has_its_own_arithmetic(shape, says):
-    page = opened(shape=shape)
+    page = finished(shape=shape)
     assert not page.exception
     assert says in words(page)
 
 
 def test_more_tokens_than_a_shape_was_made_for_are_said():
-    page = opened(shape="GPT-2 small", context="2048")
+    page = finished(shape="GPT-2 small", context="2048")
     assert "at most 1,024 positions" in page.warning[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "abc", "", "1e9", "9" * 30])
 def test_sizes_that_cannot_be_meant_get_a_sentence_and_change_nothing(typed):
-    page = opened()
+    page = finished()
     page.text_input(key="typed_context").set_value(typed).run()
     assert not page.exception
     assert "must be a whole number from 1" in page.warning[0].value.replace("\\", "")
@@ -119,7 +90,7 @@ def test_sizes_that_cannot_be_meant_get_a_sentence_and_change_nothing(typed):
     ],
 )
 def test_hostile_addresses_raise_nothing(parameters):
-    page = opened(**parameters)
+    page = finished(**parameters)
     assert not page.exception, page.exception
     assert "The calculator" in [each.value for each in page.header]
     for element in (*page.markdown, *page.caption, *page.warning):
@@ -127,21 +98,21 @@ def test_hostile_addresses_raise_nothing(parameters):
 
 
 def test_unknown_names_fall_back_with_a_note():
-    page = opened(shape="Llama 9", gpu="Abacus")
+    page = finished(shape="Llama 9", gpu="Abacus")
     assert page.session_state.view.shape == "Llama-3.1-70B"
     text = words(page)
     assert "There is no shape" in text and "There is no machine" in text
 
 
 def test_what_fits_is_counted():
-    text = words(opened(weight_bits="4", cache_bits="8"))
+    text = words(finished(weight_bits="4", cache_bits="8"))
     assert "with 131,072 tokens, 1 fit at once; of those with 4,096, 60." in text
-    assert "It does not fit." in words(opened())
+    assert "It does not fit." in words(finished())
 
 
 def test_the_cache_in_fewer_bits_has_real_bytes():
-    page = opened(t="0")
-    next(each for each in page.button if each.label == "Write with each cache").click().run()
+    page = finished(t="0")
+    button(page, "Write with each cache").click().run()
     text = words(ended(page))
     assert not page.exception
     for bits, size in ((8, "64,800"), (4, "36,000"), (2, "21,600")):
@@ -153,7 +124,7 @@ def test_the_cache_in_fewer_bits_has_real_bytes():
 @pytest.mark.parametrize("family", ["gpt2", "gemma2", "mistral, window 6"])
 def test_other_kinds_of_models(family, monkeypatch):
     monkeypatch.setattr(frame, "opened_model", lambda key: tiny.explained(family))
-    page = opened(prompt="the cat sat on the mat", layer="1", t="0")
+    page = finished(prompt="the cat sat on the mat", layer="1", t="0")
     assert not page.exception, page.exception
     text = words(page)
     assert "equal, to the byte" in text
@@ -167,6 +138,6 @@ def test_other_kinds_of_models(family, monkeypatch):
 
 def test_a_text_that_leaves_no_room_to_write_still_has_the_calculator(monkeypatch):
     monkeypatch.setattr(frame, "opened_model", lambda key: tiny.explained("gpt2"))
-    page = opened(prompt="the cat sat on the mat " * 8)
+    page = finished(prompt="the cat sat on the mat " * 8)
     assert not page.exception
     assert page.warning and "42.9 GB = 40 GiB" in words(page)

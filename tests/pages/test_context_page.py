@@ -1,43 +1,17 @@
 """The lesson on context: its numbers, what it refuses, and that looking runs no model."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame
-from pages.shared.frame import PAGES
 from pages.shared.store import opened_model
 from tests import tiny
+from tests.pages.app import button, forward_passes, opened, warned, words
 
 pytestmark = pytest.mark.default_model
 
 
-def opened(**parameters: str) -> AppTest:
-    """The page, opened cold."""
-    page = AppTest.from_file("../../app.py", default_timeout=120)
-    page.switch_page(PAGES["context"].file)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    return page.run()
-
-
-def words(page: AppTest) -> str:
-    """All prose of the page, its numbers free of their markup."""
-    text = " ".join(element.proto.body for element in page.get("html"))
-    for piece in ('<span class="number">', "</span>", "<b>", "</b>", "<bdi>", "</bdi>"):
-        text = text.replace(piece, "")
-    return text
-
-
-def warned(page: AppTest) -> str:
-    return " ".join(each.value for each in page.warning).replace("\\", "")
-
-
-def button(page: AppTest, label: str):
-    return next(each for each in page.button if label in each.label)
-
-
 def test_it_opens_on_one_token_with_two_meanings():
-    page = opened()
+    page = opened("context")
     assert not page.exception and not page.warning
     text = words(page)
     assert "the token ␣bank, ID 5461" in text and "between the two rows is exactly 0." in text
@@ -46,24 +20,22 @@ def test_it_opens_on_one_token_with_two_meanings():
 
 
 def test_it_opens_on_the_crack_of_the_lessons_own_prompt():
-    text = words(opened())
+    text = words(opened("context"))
     assert "in 3 columns × all layers (93 vectors) is 0.0, exactly" in text
     assert "It grows most in layer 23: 0.11 before it, 0.53 after it" in text
     assert "Your text: ␣Paris (77.3%). Edited: ␣Rome (38.0%)" in text
 
 
 def test_order_and_more_text():
-    text = words(opened())
+    text = words(opened("context"))
     assert "is France of capital The" in text
     assert "followed by your 8 tokens, or by 8 others:" in text and "0.0, exactly" in text
     assert "the same to the last bit" in text
 
 
 def test_layer_ruler_head_position_and_tables_run_no_model():
-    page = opened()
-    module, passes = opened_model("smollm2").module, []
-    hook = module.register_forward_hook(lambda *_: passes.append(1))
-    try:
+    page = opened("context")
+    with forward_passes(opened_model("smollm2")) as passes:
         page.slider(key="crack_ruler").set_value(5).run()
         assert page.number_input(key="stepper_layer").value == 5, "one layer for the whole page"
         page.number_input(key="stepper_layer").set_value(2).run()
@@ -72,9 +44,7 @@ def test_layer_ruler_head_position_and_tables_run_no_model():
         for key in ("crack_table", "cosine_lines_table", "cosine_inside", "order_words_table"):
             page.session_state[key] = True
         page.run()
-        button(page, "looks most at other words").click().run()
-    finally:
-        hook.remove()
+        next(each for each in page.button if "looks most at other words" in each.label).click().run()
     assert not page.exception
     assert passes == []
     assert (page.session_state.view.layer, page.session_state.view.head) == (1, 5)
@@ -94,7 +64,7 @@ def test_layer_ruler_head_position_and_tables_run_no_model():
     ],
 )
 def test_what_cannot_be_shown_gets_a_sentence(parameters, says):
-    page = opened(**parameters)
+    page = opened("context", **parameters)
     assert not page.exception
     assert says in warned(page)
     assert "Where it stops being true" in [heading.value for heading in page.subheader]
@@ -122,7 +92,7 @@ def test_what_cannot_be_shown_gets_a_sentence(parameters, says):
     ],
 )
 def test_hostile_addresses_raise_nothing(parameters):
-    page = opened(**parameters)
+    page = opened("context", **parameters)
     assert not page.exception, page.exception
     for element in (*page.markdown, *page.caption, *page.warning):
         for value in parameters.values():
@@ -130,13 +100,13 @@ def test_hostile_addresses_raise_nothing(parameters):
 
 
 def test_the_visitors_own_word_has_no_scale_and_is_told_so():
-    page = opened(word="light", one="The bag was very light", two="She turned on the light")
+    page = opened("context", word="light", one="The bag was very light", two="She turned on the light")
     assert not page.exception and not page.warning
     assert "there are no further sentences, so the curve has no scale" in words(page)
 
 
 def test_several_places_can_be_chosen_among():
-    page = opened(one="The bank of the river and the bank in town")
+    page = opened("context", one="The bank of the river and the bank in town")
     assert page.number_input(key="context_one_at").value == 0
     page.number_input(key="context_one_at").set_value(1).run()
     assert not page.exception
@@ -145,7 +115,7 @@ def test_several_places_can_be_chosen_among():
 
 
 def test_what_is_typed_runs_and_reaches_the_address():
-    page = opened()
+    page = opened("context")
     page.text_input(key="crack_swap").set_value("Spain").run()
     assert page.query_params["swap"] in ("Spain", ["Spain"])
     assert "Edited: ␣Madrid" in words(page)
@@ -157,7 +127,7 @@ def test_what_is_typed_runs_and_reaches_the_address():
 
 
 def test_another_number_of_tokens_is_shifted_and_said():
-    page = opened(swap="New Zealand")
+    page = opened("context", swap="New Zealand")
     text = words(page)
     assert "The two texts have 5 and 6 tokens. Their first 3 are the same" in text
     page.session_state.view.position = 3
@@ -165,17 +135,17 @@ def test_another_number_of_tokens_is_shifted_and_said():
 
 
 def test_the_same_word_again_changes_nothing():
-    assert "the same tokens as the text: nothing differs" in words(opened(swap="France"))
+    assert "the same tokens as the text: nothing differs" in words(opened("context", swap="France"))
 
 
 def test_a_long_text_is_drawn_around_the_edit():
-    page = opened(prompt="a " * 150 + "Paris" + " b" * 100)
+    page = opened("context", prompt="a " * 150 + "Paris" + " b" * 100)
     assert not page.exception and not page.warning
     assert "positions 64 are drawn" in words(page)
 
 
 def test_the_presets_and_the_prediction():
-    page = opened()
+    page = opened("context")
     button(page, "Too late to tell").click().run()
     assert "and 1.000 after layer 23. It is lowest, 1.000" in words(page)
     button(page, "France, then Italy").click().run()
@@ -190,7 +160,7 @@ def test_the_presets_and_the_prediction():
 @pytest.mark.parametrize("family", ["gpt2", "gemma2", "llama, a single KV head"])
 def test_other_kinds_of_models(family, monkeypatch):
     monkeypatch.setattr(frame, "opened_model", lambda key: tiny.explained(family))
-    page = opened(prompt="the cat sat on the mat", swap="rat", swap_at="0", more=" and the river", layer="1")
+    page = opened("context", prompt="the cat sat on the mat", swap="rat", swap_at="0", more=" and the river", layer="1")
     assert not page.exception, page.exception
     text = words(page)
     assert "tokens in the first sentence" in text, "the word has several tokens, and it is said"

@@ -1,17 +1,14 @@
 """Recall, the four ways and the memory store, each by itself: what it shows, and what it does with wrong input."""
 
 import json
-import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame, runs
-from pages.shared.anatomy import LOOK_EVERY
 from pages.shared.state import View, read_address
-from tests.pages import waiting
-from tests.pages.test_decode_page import said
-from tests.pages.test_pages import HOSTILE, button
+from tests.pages.app import button, measured, said, whole
+from tests.pages.test_pages import HOSTILE
 from tests.tiny import plain, tokenizer
 
 pytestmark = pytest.mark.default_model
@@ -54,21 +51,6 @@ def memory(**parameters: str) -> AppTest:
     page.toggle(key="memory_switch").set_value(True).run()
     assert not page.exception
     return page
-
-
-def whole(page: AppTest) -> AppTest:
-    assert not page.exception, page.exception
-    return page
-
-
-def measured(page: AppTest, name: str) -> AppTest:
-    """Look again until the measurement has ended, as seldom as a browser does: looking takes time from the work."""
-    end = time.monotonic() + 300
-    while page.session_state[f"measured_{name}"]["running"]:
-        assert time.monotonic() < end, "the measurement did not end"
-        waiting.for_work(LOOK_EVERY)
-        whole(page.run())
-    return page.run()
 
 
 # Does more context help?

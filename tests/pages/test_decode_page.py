@@ -1,15 +1,12 @@
 """Prefill and decode: measured, stopped, opened step by step."""
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
-from tests.pages.test_pages import button, opened
+from tests.pages.app import button, measured, opened, said
 
 pytestmark = pytest.mark.default_model
-PATIENCE = 120  # seconds
 
 
 @pytest.fixture(autouse=True)
@@ -18,23 +15,9 @@ def nobody_waits(monkeypatch):
     monkeypatch.setattr(runs, "GRACE", 1.0)
 
 
-def measured(page: AppTest, name: str = "writing") -> AppTest:
-    """Look again until the measurement has ended, as the browser does by itself."""
-    end = time.monotonic() + PATIENCE
-    while page.session_state[f"measured_{name}"]["running"]:
-        assert time.monotonic() < end, "the measurement did not end"
-        page.run()
-        assert not page.exception, page.exception
-    return page.run()
-
-
-def said(page: AppTest) -> str:
-    return " ".join(element.proto.body for element in page.get("html"))
-
-
 @pytest.fixture(scope="module")
 def finished() -> AppTest:
-    return measured(opened("decode"))
+    return measured(opened("decode"), "writing")
 
 
 def test_d07_n_tokens_leave_one_less_in_the_cache(finished):
@@ -67,21 +50,21 @@ def test_a_step_moved_runs_no_model(finished, monkeypatch, default_model):
 
 
 def test_a_step_reaches_the_address_and_comes_back():
-    page = measured(opened("decode", step="3"))
+    page = measured(opened("decode", step="3"), "writing")
     assert page.slider(key="widget_step").value == 3
     assert page.query_params["step"] in ("3", ["3"])
 
 
 @pytest.mark.parametrize("step", ["999", "-7", "x"])
 def test_a_hostile_step_is_brought_into_range(step):
-    page = measured(opened("decode", step=step))
+    page = measured(opened("decode", step=step), "writing")
     assert not page.exception
     assert page.slider(key="widget_step").value == 15
 
 
 def test_both_ways_write_the_same_tokens():
     """D05: equal up to rounding, and the page says by how much."""
-    page = measured(opened("decode"))
+    page = measured(opened("decode"), "writing")
     button(page, "Write it both ways").click().run()
     measured(page, "both_ways")
     text = said(page)

@@ -5,17 +5,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame, store
 from tests import tiny
-from tests.pages.test_pages import button, opened
+from tests.pages.app import button, forward_passes, opened, words
 
 pytestmark = pytest.mark.default_model
-
-
-def words(page: AppTest) -> str:
-    """All prose of the page, its numbers and tokens free of their markup."""
-    text = " ".join(element.proto.body for element in page.get("html"))
-    for piece in ('<span class="number">', "</span>", "<b>", "</b>", "<bdi>", "</bdi>", "<i>", "</i>"):
-        text = text.replace(piece, "")
-    return text
 
 
 def test_it_opens_on_the_numbers_of_this_run():
@@ -42,11 +34,9 @@ def test_in_the_last_layer_the_lens_is_the_model_itself():
     assert "the same numbers" in text
 
 
-def test_layer_position_and_neuron_run_no_model(default_model, monkeypatch):
-    page, passes = opened("layers"), []
-    lm = store.opened_model("smollm2")
-    hook = lm.module.register_forward_hook(lambda *_: passes.append(1))
-    try:
+def test_layer_position_and_neuron_run_no_model():
+    page = opened("layers")
+    with forward_passes(store.opened_model("smollm2")) as passes:
         page.number_input(key="layer_stream").set_value(12).run()
         assert page.session_state.view.layer == 12 and page.number_input(key="layer_neurons").value == 12
         page.number_input(key="neuron_box").set_value(5).run()
@@ -55,8 +45,6 @@ def test_layer_position_and_neuron_run_no_model(default_model, monkeypatch):
         page.run()
         button(page, "The strongest here").click().run()
         assert page.session_state.view.neuron == -1
-    finally:
-        hook.remove()
     assert not page.exception and not passes
 
 

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.frame import PAGES
 from pages.shared.state import View
+from tests.pages.app import button, opened
 
 pytestmark = pytest.mark.default_model
 
@@ -25,20 +26,6 @@ HOSTILE = {
     "combining marks": "e\u0301\u0301\u0301 Z\u0300\u0301\u0302",
     "one token": "a",
 }
-
-
-def opened(slug: str, **parameters: str) -> AppTest:
-    page = AppTest.from_file("../../app.py", default_timeout=120)
-    if slug != "home":
-        page.switch_page(PAGES[slug].file)  # app.py itself has not run: as a cold link
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    return page.run()
-
-
-def button(page: AppTest, label: str):
-    """The button of that label."""
-    return next(each for each in page.button if each.label == label)
 
 
 @pytest.mark.parametrize("slug", PAGES)

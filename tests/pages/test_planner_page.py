@@ -1,7 +1,6 @@
 """The planner: its numbers, what it refuses, what is pasted, what is answered, and that nothing runs the model."""
 
 import json
-import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,34 +11,14 @@ from pages.shared import checklist_parts, frame
 from pages.shared.frame import PAGES
 from pages.shared.store import opened_model
 from tests import tiny
-from tests.pages import waiting
+from tests.pages.app import button, ended, forward_passes, opened, words
 from tests.unit.test_config_reader import GPT_OSS, REAL
 
 pytestmark = pytest.mark.default_model
 
 
-def opened(**parameters: str) -> AppTest:
-    page = AppTest.from_file("../../app.py", default_timeout=120)
-    page.switch_page(PAGES["planner"].file)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    return page.run()
-
-
-def words(page: AppTest) -> str:
-    """All prose of the page, its numbers free of their markup."""
-    text = " ".join(element.proto.body for element in page.get("html"))
-    for piece in ('<span class="number">', "</span>", "<b>", "</b>", "<bdi>", "</bdi>"):
-        text = text.replace(piece, "")
-    return text
-
-
-def button(page: AppTest, label: str):
-    return next(each for each in page.button if each.label == label)
-
-
 def test_it_opens_on_a_plan_that_holds():
-    page = opened()
+    page = opened("planner")
     assert not page.exception and not page.warning
     text = words(page)
     assert "It holds: 1 request asked for. 121 typical requests fit at once, and 3 of the longest." in text
@@ -49,16 +28,12 @@ def test_it_opens_on_a_plan_that_holds():
 
 
 def test_nothing_runs_the_model():
-    page = opened()
-    module, passes = opened_model("smollm2").module, []
-    hook = module.register_forward_hook(lambda *_: passes.append(1))
-    try:
+    page = opened("planner")
+    with forward_passes(opened_model("smollm2")) as passes:
         page.selectbox(key="widget_shape").set_value("DeepSeek-V3").run()
         page.text_input(key="typed_requests").set_value("64").run()
         page.slider(key="widget_same").set_value(80).run()
         page.segmented_control(key="plan_metric").set_value("all").run()
-    finally:
-        hook.remove()
     assert not page.exception and passes == []
     text = words(page)
     assert "a token uses 37 × 10⁹" in text and "Tokens a second in all against requests at once" in text
@@ -66,7 +41,7 @@ def test_nothing_runs_the_model():
 
 def test_a_request_is_a_prompt_and_an_answer():
     """One is changed, the other stays; the view keeps both together, as the memory calculator does."""
-    page = opened(typical="1000", answer="200")
+    page = opened("planner", typical="1000", answer="200")
     assert page.text_input(key="typed_prompt").value == "800"
     page.text_input(key="typed_answer").set_value("400").run()
     view = page.session_state.view
@@ -79,7 +54,7 @@ def test_a_request_is_a_prompt_and_an_answer():
 @pytest.mark.parametrize("typed", ["0", "-1", "abc", "", "1e9", "9" * 30])
 @pytest.mark.parametrize("name", ["prompt", "longest_answer", "gpus"])
 def test_sizes_that_cannot_be_meant_get_a_sentence_and_change_nothing(name, typed):
-    page = opened()
+    page = opened("planner")
     before = page.text_input(key=f"typed_{name}").value
     page.text_input(key=f"typed_{name}").set_value(typed).run()
     assert not page.exception and "must be a whole number from 1" in page.warning[0].value.replace("\\", "")
@@ -89,7 +64,7 @@ def test_sizes_that_cannot_be_meant_get_a_sentence_and_change_nothing(name, type
 @pytest.mark.parametrize("shape", ["GPT-2 small", "Gemma-3-27B (text)", "DeepSeek-V3", "Falcon-7B", "open"])
 @pytest.mark.parametrize("gpu", ["NVIDIA T4", "Laptop CPU dual-channel DDR4-3200"])
 def test_any_shape_on_any_machine(shape, gpu):
-    page = opened(shape=shape, gpu=gpu, gpus="1", context="1024", typical="600", requests="8")
+    page = opened("planner", shape=shape, gpu=gpu, gpus="1", context="1024", typical="600", requests="8")
     assert not page.exception
     assert "Will it hold" not in words(page) and "hold" in words(page)
 
@@ -107,7 +82,7 @@ def test_any_shape_on_any_machine(shape, gpu):
     ],
 )
 def test_hostile_addresses_raise_nothing(parameters):
-    page = opened(**parameters)
+    page = opened("planner", **parameters)
     assert not page.exception, page.exception
     view = page.session_state.view
     assert view.rate_low <= view.rate_high and view.band_low <= view.band_high
@@ -118,15 +93,15 @@ def test_hostile_addresses_raise_nothing(parameters):
 
 
 def test_what_does_not_hold_is_said():
-    assert "It does not hold: the weights and what is set aside take" in words(opened(gpus="1"))
-    assert "It does not hold: 500 are asked for." in words(opened(requests="500"))
-    assert "It holds while requests are typical: 32 are asked for." in words(opened(requests="32"))
-    assert "at most 4,096 positions" in opened(shape="Llama-2-7B").warning[0].value.replace("\\", "")
+    assert "It does not hold: the weights and what is set aside take" in words(opened("planner", gpus="1"))
+    assert "It does not hold: 500 are asked for." in words(opened("planner", requests="500"))
+    assert "It holds while requests are typical: 32 are asked for." in words(opened("planner", requests="32"))
+    assert "at most 4,096 positions" in opened("planner", shape="Llama-2-7B").warning[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize("label", ["Llama-2-7B on an A10", "A 70B on 8 H100", "A chatbot with 32 users"])
 def test_presets_hold(label):
-    page = opened()
+    page = opened("planner")
     button(page, label).click().run()
     assert not page.exception and not page.warning
     assert "It holds" in words(page)
@@ -140,7 +115,7 @@ def paste(page: AppTest, text: str) -> AppTest:
 
 
 def test_a_pasted_configuration_is_planned_with_and_is_no_part_of_the_link():
-    page = paste(opened(), json.dumps(REAL["Qwen2.5-7B"]))
+    page = paste(opened("planner"), json.dumps(REAL["Qwen2.5-7B"]))
     assert not page.exception and not page.warning
     text = words(page)
     assert "qwen2 (pasted)" in text and "7,615,616,512 parameters" in text
@@ -151,7 +126,7 @@ def test_a_pasted_configuration_is_planned_with_and_is_no_part_of_the_link():
 
 
 def test_a_preset_ends_what_was_pasted():
-    page = paste(opened(), json.dumps(REAL["Qwen2.5-7B"]))
+    page = paste(opened("planner"), json.dumps(REAL["Qwen2.5-7B"]))
     button(page, "A 70B on 8 H100").click().run()
     assert "(pasted)" not in words(page) and "Llama-3.1-70B on 8" in words(page)
 
@@ -167,7 +142,7 @@ def test_a_preset_ends_what_was_pasted():
     ],
 )
 def test_a_configuration_that_cannot_be_read_gets_a_sentence_and_the_table_stays(text, says):
-    page = paste(opened(), text)
+    page = paste(opened("planner"), text)
     assert not page.exception
     assert says in page.warning[0].value.replace("\\", "")
     assert "<b>$x$" not in page.warning[0].value
@@ -175,7 +150,7 @@ def test_a_configuration_that_cannot_be_read_gets_a_sentence_and_the_table_stays
 
 
 def test_a_mixture_of_experts_asks_for_its_parameters():
-    page = paste(opened(), json.dumps(GPT_OSS))
+    page = paste(opened("planner"), json.dumps(GPT_OSS))
     assert "a mixture of 32 experts" in page.warning[0].value.replace("\\", "")
     page.number_input(key="pasted_parameters").set_value(20.9).run()
     assert "how many parameters a token uses" in page.warning[0].value
@@ -191,7 +166,7 @@ def test_answers_stay_in_the_session_escaped_and_reach_the_report(monkeypatch):
     made = []
     monkeypatch.setattr(checklist_parts, "as_html", lambda report: made.append(report) or as_html(report))
     monkeypatch.setattr(checklist_parts, "as_markdown", lambda report: made.append(report) or as_markdown(report))
-    page = opened()
+    page = opened("planner")
     page.segmented_control(key="answer_0").set_value("no").run()
     page.text_input(key="words_0").set_value(HOSTILE).run()
     assert not page.exception
@@ -209,25 +184,16 @@ def test_answers_stay_in_the_session_escaped_and_reach_the_report(monkeypatch):
 
 
 def test_the_check_has_a_right_answer():
-    page = opened(requests="64")
+    page = opened("planner", requests="64")
     page.radio(key="check_planner").set_value("grows, but less than twice").run()
     assert "**Right.**" in [each.value for each in page.markdown]
     assert "128 requests in place of 64" in words(page)
 
 
-def ended(page: AppTest) -> AppTest:
-    until = time.monotonic() + 300
-    while any(each.label == "Stop" for each in page.button) and not page.exception:
-        assert time.monotonic() < until, "the measurement does not end"
-        waiting.for_work()
-        page.run()
-    return page
-
-
 def test_this_machine_is_predicted_and_timed(monkeypatch):
     """On a tiny model: the measurement is the one of the page on prefill and decode."""
     monkeypatch.setattr(frame, "opened_model", lambda key: tiny.explained("llama, grouped KV heads"))
-    page = opened(prompt="the cat sat")
+    page = opened("planner", prompt="the cat sat")
     button(page, "Measure this machine (about half a minute)").click().run()
     text = words(ended(page))
     assert not page.exception
@@ -238,7 +204,7 @@ def test_this_machine_is_predicted_and_timed(monkeypatch):
 
 
 def test_the_code_is_short_and_runs():
-    page = opened()
+    page = opened("planner")
     lines = page.code[-1].value
     assert len(lines.splitlines()) <= 12
     scope: dict = {}

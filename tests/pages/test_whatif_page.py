@@ -4,8 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.edits import HeadOff, KeyHidden, MaskLifted, Window
-from tests.pages.test_decode_page import measured, said
-from tests.pages.test_pages import button, opened
+from tests.pages.app import button, measured, opened, said
 
 pytestmark = pytest.mark.default_model
 
