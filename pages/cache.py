@@ -3,11 +3,10 @@
 import streamlit as st
 
 from model.kept import why_not_in_fewer_bits
-from pages.shared import anatomy, fewer_bits_parts, fit_parts, frame, prose
+from pages.shared import anatomy, fewer_bits_parts, fit_parts, frame, measuring, prose
 from pages.shared import cache_parts as parts
 from pages.shared import calculator_parts as calculator
 from pages.shared.decode_parts import step_slider
-from pages.shared.measuring import refusal, writing_key, writing_progress, writing_work
 from pages.shared.state import write_address
 
 lesson = frame.open_page("cache")
@@ -42,18 +41,10 @@ def one_step() -> None:
 
 
 st.header("Growth, step by step", anchor=False)
-if problem := refusal(lesson):
+if problem := measuring.refusal(lesson):
     st.warning(prose.plain(problem), icon=":material/edit:")
 else:
-    measurement = anatomy.measured(
-        writing_key(lesson),
-        "writing",
-        lambda: writing_work(lesson),
-        lambda found: parts.live(lesson, found),
-        button="Write with the cache",
-        progress=writing_progress,
-        automatic=True,
-    )
+    measurement = measuring.writing(lesson, lambda found: parts.live(lesson, found), "Write with the cache")
     if measurement is not None and measurement.cached is not None:
         one_step()
 

@@ -3,9 +3,8 @@
 import streamlit as st
 
 from model.machine import growth
-from pages.shared import anatomy, frame, machine_parts, prose
+from pages.shared import anatomy, frame, machine_parts, measuring, prose
 from pages.shared import decode_parts as parts
-from pages.shared.measuring import refusal, writing_key, writing_progress, writing_work
 from pages.shared.state import write_address
 from pages.shared.store import gathered
 
@@ -17,19 +16,11 @@ prose.say(
     "token by token, one pass each: <b>decodes</b>. A decode can be short because the keys and values of all earlier "
     "tokens are kept: the <b class='c'>KV cache</b>."
 )
-if problem := refusal(lesson):
+if problem := measuring.refusal(lesson):
     st.warning(prose.plain(problem), icon=":material/edit:")
     st.stop()
 
-measurement = anatomy.measured(
-    writing_key(lesson),
-    "writing",
-    lambda: writing_work(lesson),
-    lambda found: parts.live(lesson, found),
-    button="Measure",
-    progress=writing_progress,
-    automatic=True,
-)
+measurement = measuring.writing(lesson, lambda found: parts.live(lesson, found), "Measure")
 parts.noise(measurement)
 
 
@@ -58,14 +49,7 @@ if measurement is not None and measurement.cached is not None:
 
 st.header("What does the cache save?", anchor=False)
 prose.say("Take the cache away and write the same tokens again: every pass then computes all positions from the start.")
-both = anatomy.measured(
-    writing_key(lesson, both=True),
-    "both_ways",
-    lambda: writing_work(lesson, both=True),
-    lambda found: parts.both_lanes(lesson, found),
-    button="Write it both ways",
-    progress=writing_progress,
-)
+both = measuring.writing(lesson, lambda found: parts.both_lanes(lesson, found), "Write it both ways", both=True)
 if both is not None and both.cached is not None and both.uncached is not None:
     parts.proof(lesson, both)
 

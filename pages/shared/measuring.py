@@ -1,29 +1,41 @@
 """The one measurement of writing that several pages show: the same key, so it is made once."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable
 
 from model import ExplainerError
 from model.timing import Measurement, measure_writing
+from pages.shared import anatomy
 from pages.shared.frame import Lesson
 
 #: Tokens written, and how many times.
 WRITTEN, TAKES = 16, 3
 
 
-def writing_key(lesson: Lesson, both: bool = False) -> Hashable:
-    """All that the measurement depends on."""
-    lm, view = lesson.lm, lesson.view
-    return ("writing", lm.key, lm.device, lm.dtype, lesson.tokens.ids, view.settings, len(view.continuation), both)
+def writing(lesson: Lesson, show: Callable[[Measurement], None], button: str, both: bool = False) -> Measurement | None:
+    """Write on from the text, timed, on the page: once for everybody, and shown while it grows.
+
+    Args:
+        show: draws what has been measured so far.
+        button: what the button says that begins it.
+        both: with the cache and without; that takes long, so it waits for the button.
+
+    Returns:
+        What has been measured, or None before the first pass.
+    """
+    lm, view, tokens = lesson.lm, lesson.view, lesson.tokens
+    drawn = len(view.continuation)
+    return anatomy.measured(
+        ("writing", lm.key, lm.device, lm.dtype, tokens.ids, view.settings, drawn, both),
+        "both_ways" if both else "writing",
+        lambda: measure_writing(lm, tokens, view.settings, tokens=WRITTEN, takes=TAKES, both=both, first_number=drawn),
+        show,
+        button=button,
+        progress=_progress,
+        automatic=not both,
+    )
 
 
-def writing_work(lesson: Lesson, both: bool = False) -> Iterator[Measurement]:
-    """Write on from the text, timed."""
-    lm, tokens, settings = lesson.lm, lesson.tokens, lesson.view.settings
-    first_number = len(lesson.view.continuation)
-    return measure_writing(lm, tokens, settings, tokens=WRITTEN, takes=TAKES, both=both, first_number=first_number)
-
-
-def writing_progress(measurement: Measurement) -> tuple[float, str]:
+def _progress(measurement: Measurement) -> tuple[float, str]:
     """How much of the measurement is done, and what is being done."""
     return measurement.done / measurement.planned, measurement.doing
 

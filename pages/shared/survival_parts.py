@@ -40,23 +40,15 @@ def survival(lesson: Lesson, asked: list[Asked], selected: int) -> None:
     values = [_row(lesson, each) for each in asked]
     rows = [each.probe.name or each.probe.answer for each in asked]
     columns = list(WAYS.values())
-    anatomy.figure(
-        maps.number_map(
-            values,
-            maps.chance_words(values),
-            rows,
-            columns,
-            row_title="",
-            column_title="",
-            limits=(0.0, 1.0),
-            theme=lesson.theme,
-        ),
-        key="survival",
-        title="Does the fact survive? The probability of its answer, {answer}, under each way",
-        mark=prose.FROM_THE_MODEL,
-        alt="; ".join(f"{WAYS[way]}: {each.probability:.4f}" for way, each in answers.items()),
-        table=lambda: maps.map_table(values, rows, columns, "fact"),
+    _map(
+        lesson,
+        "survival",
+        "Does the fact survive? The probability of its answer, {answer}, under each way",
+        values,
+        (rows, "fact"),
+        (columns, ""),
         answer=chosen.probe.answer,
+        alt="; ".join(f"{WAYS[way]}: {each.probability:.4f}" for way, each in answers.items()),
     )
     if "summary" not in chosen.requests:
         prose.aside("The summary's column is empty: there is no summary yet.")
@@ -129,21 +121,51 @@ def _tokens(lesson: Lesson, asked: Asked, answers: dict[str, Answer]) -> None:
     columns = [labels[id] for id in answers[ways[0]].ids] + ["all together"]
     values = [[*answers[way].probabilities, answers[way].probability] for way in ways]
     rows = [WAYS[way] for way in ways]
+    _map(
+        lesson,
+        "survival_tokens",
+        "The answer {answer}, each token given those before it",
+        values,
+        (rows, "way"),
+        (columns, "the answer's tokens; their product last"),
+        answer=asked.probe.answer,
+        alt="; ".join(f"{row}: {line[-1]:.4f}" for row, line in zip(rows, values, strict=True)),
+    )
+
+
+def _map(
+    lesson: Lesson,
+    key: str,
+    title: str,
+    values: list[list[float]],
+    rows: tuple[list[str], str],
+    columns: tuple[list[str], str],
+    *,
+    answer: str,
+    alt: str,
+) -> None:
+    """A map of probabilities.
+
+    Args:
+        rows: their names, and what they are, for the table.
+        columns: their names, and the title of their axis.
+    """
+    (row_names, what), (column_names, column_title) = rows, columns
     anatomy.figure(
         maps.number_map(
             values,
             maps.chance_words(values),
-            rows,
-            columns,
+            row_names,
+            column_names,
             row_title="",
-            column_title="the answer's tokens; their product last",
+            column_title=column_title,
             limits=(0.0, 1.0),
             theme=lesson.theme,
         ),
-        key="survival_tokens",
-        title="The answer {answer}, each token given those before it",
+        key=key,
+        title=title,
         mark=prose.FROM_THE_MODEL,
-        alt="; ".join(f"{row}: {line[-1]:.4f}" for row, line in zip(rows, values, strict=True)),
-        table=lambda: maps.map_table(values, rows, columns, "way"),
-        answer=asked.probe.answer,
+        alt=alt,
+        table=lambda: maps.map_table(values, row_names, column_names, what),
+        answer=answer,
     )
