@@ -26,7 +26,9 @@ prose.say(
 def one_step() -> None:
     """The cache after one step. Nothing here runs the model: the measured run is opened up."""
     lesson.redraw_if_moved()
-    writing = measurement.cached
+    writing = measuring.written()
+    if writing is None:  # freed meanwhile: the page measures it anew
+        st.rerun()
     step = step_slider(lesson, writing)
     parts.grid_figure(lesson, writing, step)
     parts.grid_sentence(lesson, writing, step)
@@ -44,8 +46,8 @@ st.header("Growth, step by step", anchor=False)
 if problem := measuring.refusal(lesson):
     st.warning(prose.plain(problem), icon=":material/edit:")
 else:
-    measurement = measuring.writing(lesson, lambda found: parts.live(lesson, found), "Write with the cache")
-    if measurement is not None and measurement.cached is not None:
+    measuring.writing(lesson, lambda found: parts.live(lesson, found), "Write with the cache")
+    if measuring.written() is not None:
         one_step()
 
 

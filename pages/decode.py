@@ -20,38 +20,40 @@ if problem := measuring.refusal(lesson):
     st.warning(prose.plain(problem), icon=":material/edit:")
     st.stop()
 
-measurement = measuring.writing(lesson, lambda found: parts.live(lesson, found), "Measure")
-parts.noise(measurement)
+measuring.writing(lesson, lambda found: parts.live(lesson, found), "Measure")
+parts.noise(anatomy.latest("writing"))
 
 
 @st.fragment
 def one_step() -> None:
     """What one step computes. Nothing here runs the model: the measured run is opened up."""
     lesson.redraw_if_moved()
+    writing = measuring.written()
+    if writing is None:  # freed meanwhile: the page measures it anew
+        st.rerun()
     st.header("What does one step compute?", anchor=False)
     slider, way = st.columns([3, 1], gap="large", vertical_alignment="bottom")
     with slider:
-        step = parts.step_slider(lesson, measurement.cached)
+        step = parts.step_slider(lesson, writing)
     with way:
         use_cache = (
             st.segmented_control("KV cache", ["on", "off"], default="on", key="step_cache", required=True) == "on"
         )
     parts.head_choice(lesson)
-    parts.one_step(lesson, measurement.cached, step, use_cache)
+    parts.one_step(lesson, writing, step, use_cache)
     if box := anatomy.look_inside("the time of each step", "decode_inside"):
         with box:
-            parts.times_figure(lesson, measurement.cached)
+            parts.times_figure(lesson, writing)
     write_address(view)
 
 
-if measurement is not None and measurement.cached is not None:
+if measuring.written() is not None:
     one_step()
 
 st.header("What does the cache save?", anchor=False)
 prose.say("Take the cache away and write the same tokens again: every pass then computes all positions from the start.")
-both = measuring.writing(lesson, lambda found: parts.both_lanes(lesson, found), "Write it both ways", both=True)
-if both is not None and both.cached is not None and both.uncached is not None:
-    parts.proof(lesson, both)
+measuring.writing(lesson, lambda found: parts.both_lanes(lesson, found), "Write it both ways", both=True)
+parts.proof(lesson, anatomy.latest("both_ways"))
 
 st.header("How does it grow?", anchor=False)
 lengths = machine_parts.sweep_lengths(lesson)
@@ -95,8 +97,8 @@ anatomy.try_presets(
         ("One decode", "Step 1: one row, all others read from the cache.", {"step": 1}),
     ],
 )
-if measurement is not None and measurement.cached is not None:
-    parts.check(lesson, measurement.cached)
+if measuring.written() is not None:
+    parts.check(lesson, measuring.written())
 anatomy.limit(
     "These are times of one small model on one machine, for one visitor at a time, in 32 bit. A large model on a GPU "
     "is faster by orders of magnitude, and its server puts many requests into one pass. What carries over is the "

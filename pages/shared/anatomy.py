@@ -90,9 +90,9 @@ def measured(
         The newest snapshot, of a measurement that has ended or was stopped; None if there is none.
     """
     state = st.session_state.setdefault(f"measured_{name}", {"key": None})
-    if state["key"] != key:
-        running = automatic and measurements().find(key) is None
-        state.update(key=key, running=running, partial=None, problem=None)
+    is_kept = measurements().find(key) is not None
+    if state["key"] != key or (automatic and state["ended"] and not is_kept):  # it was freed meanwhile
+        state.update(key=key, running=automatic and not is_kept, ended=is_kept, partial=None, problem=None)
     running = state["running"]
 
     @st.fragment(run_every=LOOK_EVERY if running else None)
@@ -101,13 +101,24 @@ def measured(
             st.rerun()
         if running and _has_ended(key, name, work, state):
             st.rerun()
-        found = state["partial"] if running else measurements().find(key) or state["partial"]
+        found = state["partial"] if running else latest(name)
         _measuring(key, name, found, state, button, progress)
         if found is not None:
             show(found)
 
     section()
-    return None if running else measurements().find(key) or state["partial"]
+    return latest(name)
+
+
+def latest(name: str) -> Any | None:
+    """What the measurement ``name`` of this page has found; None before it, and while it goes on.
+
+    Fragments ask for it here. A variable of the page would keep it when the server has freed it.
+    """
+    state = st.session_state.get(f"measured_{name}")
+    if state is None or state["running"]:
+        return None
+    return measurements().find(state["key"]) or state["partial"]
 
 
 def _has_ended(key: Hashable, name: str, work: Callable[[], Iterator], state: dict) -> bool:
@@ -118,7 +129,9 @@ def _has_ended(key: Hashable, name: str, work: Callable[[], Iterator], state: di
     if sight.problem is not None and not isinstance(sight.problem, ExplainerError):
         raise sight.problem
     if sight.ended:
-        state.update(running=False, problem=sight.problem and str(sight.problem))
+        state.update(running=False, ended=sight.problem is None, problem=sight.problem and str(sight.problem))
+        if sight.problem is None:
+            state["partial"] = None  # it is kept for everybody
     return sight.ended
 
 
@@ -148,7 +161,7 @@ def _waiting(before: int | None) -> str:
 
 def _begin(key: Hashable, state: dict) -> None:
     measurements().drop(key)
-    state.update(running=True, partial=None, problem=None)
+    state.update(running=True, ended=False, partial=None, problem=None)
 
 
 def _leave(key: Hashable, name: str, state: dict) -> None:

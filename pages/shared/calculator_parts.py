@@ -57,7 +57,7 @@ def number_box(view: View, name: str, label: str, what: str, most: int) -> None:
         except SettingRefused as problem:
             st.session_state[f"{key}_problem"] = f"{problem} {getattr(view, name):,} stays."
 
-    st.text_input(label, key=key, on_change=take)
+    st.text_input(label, st.session_state[key], key=key, on_change=take)
     if problem := st.session_state.pop(f"{key}_problem", None):
         st.warning(prose.plain(problem), icon=":material/edit:")
 

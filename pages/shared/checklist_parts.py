@@ -172,7 +172,10 @@ def the_report(plan: Plan, found: Outcome, name: str, answered: list[Answered], 
 def downloads(report: Report) -> None:
     """The report to take away, in both forms."""
     prose.say(
-        "Your answers stay in this session and go nowhere. The report holds them beside every number above: one page."
+        "{given} of {all} questions are answered. Your answers stay in this session and go nowhere. The report holds "
+        "them beside every number above: one page.",
+        given=sum(1 for each in report.answers if each.choice or each.words),
+        all=len(report.answers),
     )
     with st.container(horizontal=True):
         for label, made, name, kind, icon in (

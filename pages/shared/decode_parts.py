@@ -290,8 +290,10 @@ def both_lanes(lesson: Lesson, measurement: Measurement) -> None:
     )
 
 
-def proof(lesson: Lesson, measurement: Measurement) -> None:
+def proof(lesson: Lesson, measurement: Measurement | None) -> None:
     """That both ways wrote the same, and what the work by formula says beside the clock."""
+    if measurement is None or measurement.cached is None or measurement.uncached is None:
+        return
     cached, uncached = measurement.cached, measurement.uncached
     difference, largest = measurement.logit_difference
     operations = [_operations(lesson, each) for each in (cached, uncached)]

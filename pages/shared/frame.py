@@ -316,7 +316,24 @@ def bound_widget(
     key = key or f"widget_{name}"
     value = bool(getattr(state, name)) if kind is st.toggle else getattr(state, name)
     give(key, value)
+    options |= _initially(kind, value, options)
     kind(label, key=key, on_change=lambda: setattr(state, name, read(st.session_state[key])), **options)
+
+
+def _initially(kind: Callable, value: object, options: dict) -> dict:
+    """The option by which a widget of this kind begins with ``value``.
+
+    What :func:`give` gives goes to the browser once. If the run that sends it is overtaken by the
+    next, Streamlit drops what was not yet sent, and the widget would begin with its first option or
+    least number, and report that as the visitor's wish.
+    """
+    match kind:
+        case st.selectbox:
+            return {"index": list(options["options"]).index(value)}
+        case st.segmented_control:
+            return {"default": value}
+        case _:
+            return {"value": value}
 
 
 def give(key: str, value: object) -> None:
@@ -340,7 +357,8 @@ def _prompt(page: Page, state: View, lm: LanguageModel) -> None:
         if "prompt_box" not in st.session_state or st.session_state.get("prompt_shown") != (page.slug, state.prompt):
             st.session_state.prompt_shown = (page.slug, state.prompt)
             st.session_state.prompt_box = state.prompt.encode("utf-8", "replace").decode("utf-8")
-        text.text_area(f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)", key="prompt_box", height=68)
+        label = f"Your text (at most {limit:,} tokens; Ctrl+Enter runs it)"
+        text.text_area(label, st.session_state.prompt_box, key="prompt_box", height=68)
         button.form_submit_button("Run", type="primary", width="stretch", on_click=_take_prompt, args=(state,))
     _examples(state)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from model import ExplainerError
-from model.timing import Measurement, measure_writing
+from model.timing import Measurement, TimedWriting, measure_writing
 from pages.shared import anatomy
 from pages.shared.frame import Lesson
 
@@ -33,6 +33,12 @@ def writing(lesson: Lesson, show: Callable[[Measurement], None], button: str, bo
         progress=_progress,
         automatic=not both,
     )
+
+
+def written() -> TimedWriting | None:
+    """The writing with the cache that this page has measured, if it has come so far."""
+    measurement = anatomy.latest("writing")
+    return measurement and measurement.cached
 
 
 def _progress(measurement: Measurement) -> tuple[float, str]:

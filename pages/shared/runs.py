@@ -55,10 +55,13 @@ class Run:
     Args:
         work: makes the iterator; called in the thread.
         on_end: called with the last snapshot when the work has come to its end, not if it was left.
+        on_over: called when it is over for whatever reason.
     """
 
-    def __init__(self, work: Callable[[], Iterator], on_end: Callable[[Any], None]):
-        self._work, self._on_end = work, on_end
+    def __init__(
+        self, work: Callable[[], Iterator], on_end: Callable[[Any], None], on_over: Callable[[], None] = lambda: None
+    ):
+        self._work, self._on_end, self._on_over = work, on_end, on_over
         self._lock = threading.Lock()
         self._seen_by: dict[Hashable, float] = {}
         self._thread: threading.Thread | None = None
@@ -102,6 +105,7 @@ class Run:
         except Exception as reason:  # shown to those who look
             problem = reason
         self._sight = Sight(self._sight.latest, True, problem)
+        self._on_over()
 
     def _work_on(self) -> None:
         """Work until it is done, or nobody watches."""
@@ -133,12 +137,26 @@ class Runs:
         Everybody who watched is told of the end once. Who looks after that begins anew, and so does
         who comes back to work that was left.
         """
+        self._forget_the_ended()
         with self._lock:
-            self._runs = {each: run for each, run in self._runs.items() if not run.is_over}
             run = self._runs.get(key)
             if run is None or not run.awaits(visitor):
-                run = self._runs[key] = Run(work, on_end)
-            return run.look(visitor)
+                run = self._runs[key] = Run(work, on_end, self._forget_later)
+            sight = run.look(visitor)
+        if sight.ended:
+            self._forget_the_ended()
+        return sight
+
+    def _forget_the_ended(self) -> None:
+        """Let go of what is over, and with it of all that it found."""
+        with self._lock:
+            self._runs = {key: run for key, run in self._runs.items() if not run.is_over}
+
+    def _forget_later(self) -> None:
+        """Let go of work whose visitors have gone without a word."""
+        timer = threading.Timer(2 * GRACE, self._forget_the_ended)
+        timer.daemon = True
+        timer.start()
 
     def leave(self, key: Hashable, visitor: Hashable) -> None:
         """A visitor who does not want to see the end of the work ``key``."""

@@ -40,6 +40,7 @@ def test_a_pasted_configuration_reaches_the_report(visit, server, tmp_path):
         "<b>only</b> the last turns [x](http://e.example)"
     )
     page.keyboard.press("Tab")
+    expect(page.get_by_text("1 of 6 questions are answered")).to_be_visible()
     settled(page)
     html = report_of(page, "Report to print (HTML)", tmp_path)
     for part in (

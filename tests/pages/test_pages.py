@@ -47,6 +47,18 @@ def test_hostile_text_raises_nothing(slug, case):
         assert text not in element.value, "user text in markdown"
 
 
+def test_a_widget_begins_with_the_value_of_the_address_at_every_run():
+    """Streamlit drops what a run has not yet sent when the next begins: giving a value once is not enough."""
+    page = opened("attention", layer="5", head="2", prompt="one two three").run()
+    layer, head = (
+        next(each for each in page.number_input if each.label.startswith(name)) for name in ("Layer", "Head")
+    )
+    assert (layer.proto.default, head.proto.default) == (5, 2)
+    assert not layer.proto.set_value, "given again, it would take back what is being typed"
+    assert page.text_area[0].proto.default == "one two three"
+    assert page.selectbox[0].proto.default == 0
+
+
 @pytest.mark.parametrize("slug", PAGES)
 def test_a14_a_lone_surrogate_is_replaced_and_said(slug):
     """No address can carry one, so it is put where a text box would leave it."""
