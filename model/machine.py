@@ -7,7 +7,6 @@ matrix rate and of its read bandwidth times the operations done for each byte re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import psutil
 import torch
 from transformers import DynamicCache
 
@@ -16,6 +15,7 @@ from model.cost import Work, kv_bytes, work
 from model.errors import SettingRefused
 from model.forward import forward
 from model.language_model import LanguageModel
+from model.room import free_memory
 from model.tokens import Tokens
 from model.tracing import as_tokens
 
@@ -271,20 +271,13 @@ def memory_needed(lm: LanguageModel, tokens: int, requests: int) -> int:
     return 2 * kv_bytes(shape, tokens, size, requests) + requests * tokens * a_position + logits
 
 
-def free_memory(lm: LanguageModel) -> int:
-    """Bytes that are free on the model's device."""
-    if lm.device.startswith("cuda"):
-        return torch.cuda.mem_get_info(lm.device)[0]
-    return psutil.virtual_memory().available
-
-
 def check_memory(lm: LanguageModel, tokens: int, requests: int) -> None:
     """Refuse what would not fit.
 
     Raises:
         SettingRefused: with the estimate.
     """
-    needed, free = memory_needed(lm, tokens, requests), free_memory(lm)
+    needed, free = memory_needed(lm, tokens, requests), free_memory(lm.device)
     if needed > MEMORY_SHARE * free:
         raise SettingRefused(
             f"{requests:,} requests of {tokens:,} tokens would take about {needed / 1e9:.1f} GB; "

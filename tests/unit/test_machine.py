@@ -167,7 +167,7 @@ def test_the_estimate_counts_the_cache_at_least_and_grows(lm):
         assert memory_needed(lm, tokens, requests) > kv_bytes(lm.architecture, tokens, 4, requests)
     assert memory_needed(lm, 50, 8) == 8 * memory_needed(lm, 50, 1)
     assert memory_needed(lm, 51, 1) > memory_needed(lm, 50, 1)
-    assert free_memory(lm) > 0
+    assert free_memory(lm.device) > 0
 
 
 def test_the_machine_is_measured_take_by_take(lm, monkeypatch):
