@@ -18,7 +18,7 @@ from model.errors import ExplainerError, ModelUnavailable, ModelUnsupported
 from model.language_model import LanguageModel
 from model.parts import parts_of
 from model.pieces import Vocabulary
-from model.preparation import prepared_folder
+from model.preparation import prepared_folder, withdrawn
 from model.registry import Listed, listed_model
 from model.room import check_memory
 from model.tracing import Trace, tokenize, trace
@@ -51,7 +51,13 @@ def open_model(spec: str | Listed | None = None, device: str = "auto", dtype: st
     listed = spec if isinstance(spec, Listed) else listed_model(spec)
     device = pick_device(device)
     folder = prepared_folder(listed)
-    return _opened(listed, folder, device, dtype)
+    try:
+        return _opened(listed, folder, device, dtype)
+    except ExplainerError as reason:
+        if not withdrawn(listed, folder):  # whole, or not ours to make again
+            raise
+        _log.warning("The prepared copy in %s has been altered and is made again: %s", folder, reason)
+    return _opened(listed, prepared_folder(listed), device, dtype)
 
 
 def _opened(listed: Listed, folder: Path, device: str, dtype: str) -> LanguageModel:
@@ -188,7 +194,8 @@ def _check_expected(lm: LanguageModel, run: Trace, label: str, probability: floa
     if best != label or abs(found - probability) > tolerance:
         raise ModelUnavailable(
             f"{lm.title} answers 'The capital of France is' with {best!r} at {found:.4f}, not {label!r} at "
-            f"{probability:.4f}, so it is not shown. Install the libraries in the versions of requirements.txt."
+            f"{probability:.4f}, so it is not shown. Install the libraries in the versions of requirements.txt, "
+            "then run: python -m model.prepare --check"
         )
 
 

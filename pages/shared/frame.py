@@ -234,6 +234,7 @@ def _model(state: View) -> LanguageModel:
                 raise model.ModelUnavailable(f"There is no model {key!r} here. On offer: {', '.join(listed)}.")
             _prepare_in_sight(listed[key])
             lm = opened_model(key)
+            _opened_from.add(prepared_target(listed[key]))
         except ExplainerError as problem:
             st.session_state.model_problem = str(problem)
             continue
@@ -245,9 +246,15 @@ def _model(state: View) -> LanguageModel:
     st.stop()
 
 
+#: Prepared copies that a model of this process came from: what becomes of them later concerns nobody here.
+_opened_from: set[Path] = set()
+
+
 def _prepare_in_sight(listed: model.Listed) -> None:
     """The first opening unpacks the weights, which takes half a minute: show how far it is."""
-    if listed.kind not in ("package", "gguf") or is_prepared(prepared_target(listed)):
+    if listed.kind not in ("package", "gguf"):
+        return
+    if (target := prepared_target(listed)) in _opened_from or is_prepared(target):
         return
     bar = st.progress(0.0, "Preparing the model, once")
     prepared_folder(listed, lambda share, doing: bar.progress(share, f"Preparing the model, once: {doing}"))

@@ -1,10 +1,6 @@
 """Opening models: kind e, and what is refused."""
 
 import os
-import shutil
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -103,7 +99,7 @@ def test_e04_a_gguf_that_cannot_be_read_gets_a_sentence(tmp_path, monkeypatch):
     file.write_bytes(b"GGUF" + b"\x00" * 64)
     with pytest.raises(model.ModelUnsupported, match="cannot be read"):
         model.open_model(str(file))
-    assert not list((tmp_path / "cache").glob("*odd*v1"))
+    assert not list((tmp_path / "cache").glob("*odd*v[0-9]"))
 
 
 def test_e04_a_gguf_of_an_unknown_architecture_is_named(tmp_path, monkeypatch):
@@ -184,24 +180,3 @@ def test_g02_many_threads_open_models_at_once(saved):
     for thread in threads:
         thread.join()
     assert not failures
-
-
-@pytest.mark.default_model
-def test_a_killed_preparation_leaves_nothing_half_made(tmp_path):
-    """Kill a real preparation in the middle; the next one starts afresh and ends well."""
-    folder = tmp_path / "cache"
-    environment = {**os.environ, "EXPLAINER_CACHE": str(folder)}
-    command = [sys.executable, "-m", "model.prepare"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    target = folder / preparation.prepared_target(listed_model(None)).name
-    said = b""
-    while b"Unpacking" not in said:
-        said += process.stdout.read(1) or pytest.fail("the preparation ended before it began to unpack")
-    assert list(folder.glob(f".{target.name}-*"))
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not preparation.is_prepared(target)
-    assert subprocess.run(command, env=environment, stdout=subprocess.DEVNULL).returncode == 0
-    assert preparation.is_prepared(target)
-    assert not list(folder.glob(f".{target.name}-*"))
-    shutil.rmtree(folder)
