@@ -119,4 +119,18 @@ async def status(request) -> JSONResponse:
     return JSONResponse(await asyncio.to_thread(status))
 
 
-app = st.App("app.py", lifespan=warm, middleware=[Middleware(BaseUrl)], routes=[Route("/status", status)])
+def tell_of_failure(problem: Exception) -> bool:
+    """A page has failed; Streamlit has written it to the log. Whether the visitor has been told: yes."""
+    from pages.shared import failure  # by now imported with the rest; before, it would hold up the start
+
+    failure.tell()
+    return True
+
+
+app = st.App(
+    "app.py",
+    lifespan=warm,
+    middleware=[Middleware(BaseUrl)],
+    routes=[Route("/status", status)],
+    on_script_error=tell_of_failure,
+)

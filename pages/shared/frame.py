@@ -174,6 +174,7 @@ class Lesson:
 def open_page(slug: str) -> Lesson:
     """Draw the frame of a page and return what the lesson works with."""
     page = PAGES[slug]
+    st.session_state.page_shown = slug
     st.set_page_config(
         page_title=f"{page.question} · {APP_TITLE}",
         page_icon=str(VIZ / "icon.svg"),
@@ -181,7 +182,6 @@ def open_page(slug: str) -> Lesson:
         initial_sidebar_state="collapsed" if st.context.is_embedded else "auto",
     )
     _admit()
-    st.session_state.page_shown = slug
     state = view()
     theme = _theme(state)
     _style(theme)
