@@ -1,8 +1,9 @@
-# make run    the app on the default model, at http://127.0.0.1:8501
+# make run    the app on the default model, at http://127.0.0.1:8501 (PORT=8502: another port)
 # make test   everything that is checked: style, unit, parity, page and browser tests
 # make bench  what it costs, as ratios measured in one run
 
 PYTHON ?= python3
+PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: run test bench clean
 
 run: $(VENV)/app $(VENV)/prepared
-	$(BIN)/python -m streamlit run server.py
+	$(BIN)/python -m streamlit run server.py --server.port $(PORT)
 
 test: $(VENV)/test $(VENV)/prepared
 	$(BIN)/ruff check .

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,27 +54,40 @@ def small_model(tmp_path_factory) -> Path:
     return folder
 
 
-@contextmanager
-def served(log: Path, **environment: str) -> Iterator[str]:
-    """The app on a free port, until the block ends; its output goes to ``log``."""
+#: What runs the app, given the arguments of Streamlit's command line.
+STREAMLIT = ("-m", "streamlit")
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "server.py", "--server.port", str(port)]
-    with log.open("w") as output:
+        return probe.getsockname()[1]
+
+
+def started(log: Path, port: int, program: Sequence[str] = STREAMLIT, **environment: str) -> subprocess.Popen:
+    """The app's process, when it listens; what it logs is added to ``log``."""
+    command = [sys.executable, *program, "run", "server.py", "--server.port", str(port)]
+    with log.open("a") as output:
         process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=output, text=True
         )
-        try:
-            for line in process.stdout:  # the server says its address when it listens
-                if "URL" in line:
-                    break
-            else:
-                pytest.fail(f"the server did not start; see {log}")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait()
+    for line in process.stdout:  # the server says its address when it listens
+        if "URL" in line:
+            return process
+    process.wait()
+    pytest.fail(f"the server did not start; see {log}")
+
+
+@contextmanager
+def served(log: Path, program: Sequence[str] = STREAMLIT, **environment: str) -> Iterator[str]:
+    """The app on a free port, until the block ends; its output goes to ``log``."""
+    port = free_port()
+    process = started(log, port, program, **environment)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @pytest.fixture(scope="session")
