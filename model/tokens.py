@@ -100,6 +100,8 @@ class Tokens:
         return [token.label for token in self.items]
 
 
+#: Letters and symbols that leave no mark, and the character that stands for what could not be read.
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0\ufffd"
 _VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "‹CR›", "\u00a0": "‹NBSP›"}
 
 
@@ -120,7 +122,7 @@ def visible(data: bytes) -> str:
 def _visible_character(character: str) -> str:
     if character in _VISIBLE:
         return _VISIBLE[character]
-    if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp"):
+    if character in _BLANK or unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp", "Zs"):
         return f"‹U+{ord(character):04X}›"
     if unicodedata.category(character) in ("Mn", "Me"):
         return f"◌{character}"  # a combining mark needs something to stand on

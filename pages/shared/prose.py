@@ -5,6 +5,7 @@ holds values is written as a constant template and the values are put in escaped
 from the direction of writing around it.
 """
 
+import re
 from collections.abc import Sequence
 from html import escape
 from string import Formatter
@@ -89,6 +90,17 @@ def figure_title(template: str, mark: str, **values: object) -> None:
     st.html(f'<p class="lesson figure-title">{filled(template, **values)}<span class="mark">{mark}</span></p>')
 
 
+#: What Streamlit replaces after markdown has been read, when an escape is gone already: addresses become
+#: links, names of icons pictures, and some signs other signs.
+_REPLACED_LATER = re.compile(
+    r"(https?(?=://)|www(?=\.)|@|:(?=material|streamlit)|(?<![^\s\ufeff])[<>~-](?=[-=>]{1,2}(?![^\s\ufeff])))",
+    re.IGNORECASE,
+)
+#: Invisible and without width. Between two characters it keeps them from being read as one thing.
+_JOINER = "\u2060"
+
+
 def plain(text: str) -> str:
     """Text for the few places that read markdown and take no markup, as options and labels."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~^&@" else c for c in text.replace("\n", "⏎"))
+    text = _REPLACED_LATER.sub(rf"\1{_JOINER}", re.sub(r"\r\n|\r|\n", "⏎", text))
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~^&@=" else c for c in text)

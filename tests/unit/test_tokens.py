@@ -235,6 +235,7 @@ def test_visible_names_what_cannot_be_seen():
     assert visible(b"") == "∅"
     assert visible(b"\xf0\x9f") == "‹F0 9F›"
     assert visible("\u200d".encode()) == "‹U+200D›"
+    assert visible("\u3000\u3164".encode()) == "‹U+3000›‹U+3164›"
     assert visible("\u0301".encode()).startswith("◌")
 
 
