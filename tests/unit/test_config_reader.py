@@ -1,6 +1,7 @@
 """Pasted configurations: real ones give the published sizes, anything else gives a sentence and never an error."""
 
 import builtins
+import contextlib
 import json
 import socket
 
@@ -181,9 +182,28 @@ def test_what_is_no_configuration_gets_a_sentence(text):
     assert len(str(refused.value)) < 300
 
 
-def test_a_configuration_that_is_too_long_is_refused_unread():
-    with pytest.raises(SettingRefused, match="too long"):
-        read_config(json.dumps(LLAMA) + " " * LONGEST_CONFIG)
+def test_a_configuration_that_is_too_long_is_refused_unread(monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
+    for text in (json.dumps(LLAMA) + " " * LONGEST_CONFIG, "[" * 10_000_000):
+        with pytest.raises(SettingRefused, match="too long"):
+            read_config(text)
+
+
+def test_a_field_that_is_given_twice_has_its_last_value():
+    """As in every reader of JSON, transformers' too."""
+    text = json.dumps(LLAMA).replace("{", '{"num_hidden_layers": "many", "num_hidden_layers": -1, ', 1)
+    assert read_config(text).shape.layers == LLAMA["num_hidden_layers"]
+
+
+@pytest.mark.parametrize("name", [*NAMES["layers"][0], "text_config", "layer_types", "model_type", "_name_or_path"])
+@pytest.mark.parametrize("opening", ["[", '{"a":', '{"text_config":', '[{"layer_types":['])
+def test_deep_nesting_anywhere_gives_a_sentence_or_a_shape(name, opening):
+    closing = "".join({"[": "]", "{": "}"}[each] for each in reversed(opening) if each in "[{")
+    for depth in (50, 900, 5_000):
+        nested = opening * depth + "1" + closing * depth
+        text = json.dumps({key: value for key, value in LLAMA.items() if key != name})[:-1] + f', "{name}": {nested}}}'
+        with contextlib.suppress(SettingRefused):
+            assert read_config(text).shape.layers == 32
 
 
 def test_nothing_is_opened(monkeypatch):

@@ -5,6 +5,8 @@ import stat
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from model import SettingRefused, TextRefused
 from model.conversation import has_template
@@ -20,6 +22,7 @@ from model.memory_store import (
     request,
     sent_text,
 )
+from tests.hostile import ANY_TEXT, NAUGHTY
 from tests.tiny import explained
 
 HOSTILE = [
@@ -101,6 +104,25 @@ def test_hostile_words_are_only_words(text):
     store.add(text)
     assert texts(store) == ["kept", " ".join(text.split())]
     assert store.edit(store.rows()[0].id, text) and len(store.rows()) == 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=ANY_TEXT | st.sampled_from(NAUGHTY), session=ANY_TEXT)
+def test_any_words_are_kept_as_they_are_or_refused(text, session):
+    session = session.encode("utf-8", "replace").decode()
+    store, other = MemoryStore(session=session), MemoryStore(session=session + "x")
+    store.add("kept")
+    try:
+        store.add(text)
+    except TextRefused:
+        assert texts(store) == ["kept"]
+        return
+    row = store.rows()[1]
+    assert row.text == " ".join(text.encode("utf-8", "replace").decode().split()) and len(row.text.splitlines()) == 1
+    assert store.edit(row.id, f"{text} x"[:MAX_CHARACTERS]) and len(store.rows()) == 2
+    assert other.rows() == () and store.delete(row.id) and texts(store) == ["kept"]
+    store.close()
+    other.close()
 
 
 def test_hostile_session_names_are_only_names(tmp_path):

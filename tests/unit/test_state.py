@@ -3,10 +3,12 @@
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pages.shared.state import MAX_BRANCHES, View, _write, read_address
+from model.edits import spelled
+from pages.shared.state import BETWEEN, LONGEST_LINK, MAX_BRANCHES, View, _write, read_address
+from tests.hostile import ANY_TEXT
 
 HOSTILE = [
     "",
@@ -49,6 +51,57 @@ def test_any_address_gives_a_view(parameters):
 def test_branches_come_back_from_the_address(branches):
     written = tuple(map(tuple, branches))
     assert read_address({"written": _write(written)}).written == written
+
+
+FIELDS = {field.name: field for field in dataclasses.fields(View)}
+#: The least and the most of every number, as the pages take them.
+WHOLE = (0, 10**9)
+RANGES = {
+    **{name: WHOLE for name in ("layer", "head", "top_k", "kv_head", "one_at", "two_at")},
+    **{name: (-1, 10**9) for name in ("position", "key", "step", "neuron", "swap_at")},
+    **{name: (0, 1) for name in ("keep", "with_system", "with_document", "with_history", "classroom", "min_p")},
+    **{name: (1, 10**8) for name in ("context", "typical", "answer", "answer_worst")},
+    **{name: (1, 100) for name in ("rate_low", "rate_high", "band_low", "band_high")},
+    **{name: (0, 10_000) for name in ("overhead", "price")},
+    "branch": (0, 3), "t": (0, 2.5), "top_p": (0.01, 1), "seed": (0, 2**31 - 1), "penalty": (1, 2),
+    "requests": (1, 100_000), "cache_bits": (2, 32), "weight_bits": (4, 32), "gpus": (1, 1_024), "same": (0, 100),
+    "reach": (128, 2_048), "probe": (0, 9), "turns": (1, 20), "hits": (1, 10),
+}  # fmt: skip
+VALUES = (
+    ANY_TEXT
+    | st.text(max_size=40)
+    | st.integers().map(str)
+    | st.floats().map(str)
+    | st.text("0123456789.~-+e_ ", max_size=60)
+    | st.text("HKWAFMP0123456789.~-:", max_size=60)
+    | st.lists(ANY_TEXT, max_size=12).map(BETWEEN.join)
+    | ANY_TEXT.map(lambda text: text * 500)
+)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@settings(max_examples=60, deadline=None)
+@given(text=VALUES)
+def test_any_text_for_any_parameter_is_in_range_and_stable(name, text):
+    """What is written for a link is what is read from it, and is written again the same."""
+    default, write = FIELDS[name].default, FIELDS[name].metadata["write"]
+    value = getattr(read_address({name: text}), name)
+    assert type(value) is type(default)
+    if isinstance(value, int | float):
+        low, high = RANGES[name]
+        assert low <= value <= high
+    written = write(value)
+    assert isinstance(written, str)
+    if len(written) <= LONGEST_LINK:  # a longer one is left out of the address
+        again = getattr(read_address({name: written}), name)
+        assert write(again) == written
+        assert again == value or isinstance(value, float), "only decimals are rounded"
+
+
+@given(ANY_TEXT | st.text("HKWAFMP0123456789.~-:", max_size=60))
+def test_edits_from_the_address_are_few_and_come_back(text):
+    found = read_address({"edits": text}).edits
+    assert len(found) <= 32 and read_address({"edits": spelled(found) or "none"}).edits == found
 
 
 def test_one_bad_value_costs_only_itself():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from model import TextRefused
 from model.transcript import MAX_BYTES, MAX_CHARACTERS, MAX_MESSAGES, Transcript, read, read_bytes
+from tests.hostile import ANY_TEXT
 
 TWO = [("user", "My name is Priya."), ("assistant", "Hello, Priya.")]
 
@@ -115,6 +116,50 @@ def test_any_text_is_read_or_refused(text):
         assert str(problem).endswith((".", ":"))
     else:
         assert found.messages and all(message.text.strip() for message in found.messages)
+
+
+@pytest.mark.parametrize("reader", [read, lambda text: read_bytes(text.encode())])
+def test_what_is_too_large_is_refused_unparsed(reader, monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("parsed"))
+    for text in ("[" * 10_000_000, '{"role": "user", "content": "a"}\n' * 10_000, "User: é" * 50_000):
+        with pytest.raises(TextRefused, match="bytes"):
+            reader(text)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"messages":', '[{"role":"user","content":[', '{"messages":[{"content":'])
+def test_deep_nesting_is_read_or_refused(opening):
+    closing = "".join({"[": "]", "{": "}"}[each] for each in reversed(opening) if each in "[{")
+    for depth in (2, 50, 900, 3_000):
+        nested = opening * depth + '"x"' + closing * depth
+        for text in (nested, f'{{"role":"user","content":"a"}}\n{nested}'):
+            with contextlib.suppress(TextRefused):
+                read(text)
+
+
+def said_as(form: str, texts: list[str]) -> str:
+    objects = [{"role": "user", "content": text} for text in texts]
+    if form == "JSON":
+        return json.dumps(objects)
+    if form == "JSON Lines":
+        return "\n".join(json.dumps(each) for each in objects)
+    return "\n".join(f"User: {text}" for text in texts)
+
+
+@pytest.mark.parametrize("form", ["JSON", "JSON Lines", "plain text"])
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(ANY_TEXT, min_size=1, max_size=6))
+def test_any_words_in_any_form_are_read_or_refused(form, texts):
+    try:
+        found = read(said_as(form, texts))
+    except TextRefused as problem:
+        assert str(problem).isprintable() or form == "plain text"
+        return
+    for message in found.messages:
+        message.text.encode()  # it can be stored
+    if form != "plain text":
+        # JSON joins two halves that stand side by side to the character they are.
+        kept = [json.loads(json.dumps(text)).encode("utf-8", "replace").decode().strip() for text in texts]
+        assert [message.text for message in found.messages] == [text for text in kept if text]
 
 
 _FIELDS = ["role", "from", "content", "value", "text", "messages", "conversations"]
