@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 import torch
 from transformers import DynamicCache
 
+from model.architecture import Architecture
 from model.clock import Takes
 from model.conversation import Message, Prompt, common_prefix, prompt_of
-from model.cost import Work, work
+from model.cost import work
 from model.forward import forward
+from model.kept import kept_values
 from model.kv_cache import cache_bytes
 from model.language_model import LanguageModel
 
@@ -61,10 +63,12 @@ class Conversation:
     Attributes:
         turns: in order.
         planned: how many there will be.
+        architecture: of the model that replies.
     """
 
     turns: tuple[Turn, ...]
     planned: int
+    architecture: Architecture = field(repr=False)
 
     @property
     def nbytes(self) -> int:
@@ -76,6 +80,26 @@ class Conversation:
         if not self.turns:
             return ()
         return (*self.turns[-1].prompt.messages, self.turns[-1].reply)
+
+    @property
+    def sent(self) -> int:
+        """Tokens of all prompts."""
+        return sum(turn.sent for turn in self.turns)
+
+    @property
+    def new(self) -> int:
+        """Tokens of all prompts that had to be worked out although the cache was kept."""
+        return sum(turn.new for turn in self.turns)
+
+    @property
+    def whole_operations(self) -> int:
+        """Work of all prefills from nothing, by formula."""
+        return sum(work(self.architecture, turn.sent).operations for turn in self.turns)
+
+    @property
+    def rest_operations(self) -> int:
+        """Work of all prefills of the new tokens only, after the kept ones, by formula."""
+        return sum(work(self.architecture, turn.new, turn.reused).operations for turn in self.turns)
 
 
 def converse(
@@ -100,7 +124,7 @@ def converse(
     Raises:
         TextRefused: if a prompt with its reply is more than the model was made for.
     """
-    state = Conversation(before.turns if before else (), len(said))
+    state = Conversation(before.turns if before else (), len(said), lm.architecture)
     opening = (Message("system", system, kind="system"),) if system else ()
     cache, held = _rebuilt(lm, state)
     for text in said[len(state.turns) :]:
@@ -203,37 +227,45 @@ class Share:
         name: what it is.
         tokens: how many.
         operations: of its prefill, by formula; the last matrix is left out, which works once.
-        cache_bytes: of its keys and values, by formula.
+        cache_bytes: of those of its keys and values that are in the cache when the prompt has been
+            read, by formula.
+        of_operations, of_cache: the same as shares of the whole, 0 to 1.
     """
 
     name: str
     tokens: int
     operations: int
     cache_bytes: int
+    of_operations: float
+    of_cache: float
 
 
 def shares(lm: LanguageModel, prompt: Prompt) -> list[Share]:
     """What each kind of message, and what the template writes, takes of a prompt.
 
     Positions further back in the context have more to look at: the same number of tokens costs
-    more there. The shares add up to the whole prefill.
+    more there. Layers with a window keep the end of the prompt only. The shares add up to the
+    whole prefill and to the whole cache.
     """
     found: dict[str, list[int]] = {}
     for segment in prompt.segments:
         name = "template" if segment.message is None else prompt.messages[segment.message].kind or "history"
-        done = _inner(work(lm.architecture, len(segment), segment.first, bytes_per_value=lm.bytes_per_value), lm)
+        after = len(prompt) - segment.last - 1
         row = found.setdefault(name, [0, 0, 0])
         row[0] += len(segment)
-        row[1] += done
-        row[2] += len(segment) * _bytes_a_token(lm)
-    return [Share(name, *row) for name, row in found.items()]
+        row[1] += _inner_operations(lm, len(segment), segment.first)
+        # The last tokens fill the windows first: what a stretch keeps is what it adds to those after it.
+        row[2] += _kept_bytes(lm, after + len(segment)) - _kept_bytes(lm, after)
+    operations, kept = _inner_operations(lm, len(prompt), 0), _kept_bytes(lm, len(prompt))
+    return [Share(name, *row, row[1] / operations, row[2] / kept) for name, row in found.items()]
 
 
-def _inner(done: Work, lm: LanguageModel) -> int:
+def _inner_operations(lm: LanguageModel, computed: int, read: int) -> int:
+    """Operations of a prefill without those of the last matrix."""
     table = 2 * lm.architecture.vocabulary_size * lm.architecture.hidden_size
-    return done.operations - table
+    return work(lm.architecture, computed, read).operations - table
 
 
-def _bytes_a_token(lm: LanguageModel) -> int:
-    shape = lm.architecture
-    return 2 * shape.layers * shape.kv_heads * shape.head_size * lm.bytes_per_value
+def _kept_bytes(lm: LanguageModel, tokens: int) -> int:
+    """Bytes of the cache of a request that has seen so many tokens."""
+    return kept_values(lm.architecture, tokens) * lm.bytes_per_value

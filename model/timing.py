@@ -6,11 +6,14 @@ stops it, with everything measured so far in hand.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import torch
 from transformers import DynamicCache
 
+from model.architecture import Architecture
 from model.clock import Takes
+from model.cost import work
 from model.generation import Step, Stop, generate
 from model.kv_cache import CacheRows, rows_of
 from model.language_model import LanguageModel
@@ -57,6 +60,7 @@ class TimedWriting:
         stop: why writing stopped, or None while it has not.
         logits: the model's logits of each pass, float32 (passes, vocabulary size).
         rows: what the cache held at the end; None without a cache and while writing goes on.
+        architecture: of the model that wrote.
     """
 
     use_cache: bool
@@ -64,6 +68,7 @@ class TimedWriting:
     stop: Stop | None
     logits: torch.Tensor = field(repr=False)
     rows: CacheRows | None = field(repr=False)
+    architecture: Architecture = field(repr=False)
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -84,6 +89,11 @@ class TimedWriting:
     def between(self) -> tuple[float, ...]:
         """Time between tokens: the median of each decode. The first token's time is no part of it."""
         return tuple(each.seconds for each in self.passes[1:])
+
+    @property
+    def typical_decode(self) -> float | None:
+        """The median of the times between tokens, seconds; None if there was only one."""
+        return median(self.between) if self.between else None
 
     @property
     def seconds(self) -> float:
@@ -109,6 +119,16 @@ class TimedWriting:
     def rows_computed(self) -> int:
         """Positions worked out, all passes together."""
         return sum(each.computed for each in self.passes)
+
+    @property
+    def in_cache(self) -> int:
+        """Positions that the last pass had before it or worked out: the last token drawn is not among them."""
+        return self.passes[-1].read + self.passes[-1].computed
+
+    @property
+    def operations(self) -> int:
+        """Work of all passes together, by formula."""
+        return sum(work(self.architecture, each.computed, each.read).operations for each in self.passes)
 
     @property
     def nbytes(self) -> int:
@@ -155,6 +175,16 @@ class Measurement:
         first, second = self.cached.logits[:count], self.uncached.logits[:count]
         return float((first - second).abs().max()), float(first.abs().max())
 
+    @property
+    def times_the_operations(self) -> float:
+        """How many times the operations of the way with the cache the other way took."""
+        return self.uncached.operations / self.cached.operations
+
+    @property
+    def times_the_time(self) -> float:
+        """How many times the time of the way with the cache the other way took."""
+        return self.uncached.seconds / self.cached.seconds
+
 
 def measure_writing(
     lm: LanguageModel,
@@ -181,7 +211,7 @@ def measure_writing(
     lm.check_length(len(prompt) + tokens)
     settings = settings or Settings()
     ways = (True, False) if both else (True,)
-    state = _State(prompt, planned=len(ways) * (min(3, tokens) + takes * tokens))
+    state = _State(lm, prompt, planned=len(ways) * (min(3, tokens) + takes * tokens))
     for use_cache in ways:
         for _ in generate(lm, prompt, settings, use_cache, min(3, tokens), first_number=first_number):
             yield state.after_pass("warming up")
@@ -199,7 +229,8 @@ def measure_writing(
 class _State:
     """What has been measured so far, made into a snapshot after each pass."""
 
-    def __init__(self, prompt: Tokens, planned: int):
+    def __init__(self, lm: LanguageModel, prompt: Tokens, planned: int):
+        self.architecture = lm.architecture
         self.prompt, self.planned, self.done = prompt, planned, 0
         self.steps: dict[bool, list[Step]] = {True: [], False: []}
         self.times: dict[bool, list[list[float]]] = {True: [], False: []}
@@ -236,4 +267,5 @@ class _State:
             for step, times in zip(steps, self.times[use_cache], strict=True)
         )
         logits = torch.stack([step.logits for step in steps])
-        return TimedWriting(use_cache, passes, steps[-1].stop, logits, self.rows if use_cache else None)
+        rows = self.rows if use_cache else None
+        return TimedWriting(use_cache, passes, steps[-1].stop, logits, rows, self.architecture)

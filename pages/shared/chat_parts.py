@@ -6,7 +6,6 @@ import streamlit as st
 
 from model.chat import Conversation, converse
 from model.conversation import Prompt, has_template
-from model.cost import work
 from model.tokens import Kind
 from pages.shared import anatomy, frame, prose
 from pages.shared.frame import Lesson
@@ -130,7 +129,6 @@ def turns_figures(lesson: Lesson, found: Conversation) -> None:
 
 def turns_sentence(lesson: Lesson, found: Conversation) -> None:
     """The turns read aloud, with the totals."""
-    sent, new = sum(turn.sent for turn in found.turns), sum(turn.new for turn in found.turns)
     last = found.turns[-1]
     prose.read_aloud(
         "The {n} prompts have {each} tokens: <b>{sent}</b> in all, because every turn sends the whole conversation "
@@ -139,28 +137,19 @@ def turns_sentence(lesson: Lesson, found: Conversation) -> None:
         "most {difference:.1e}. Its cache holds {held} positions, {bytes:,} bytes.",
         n=len(found.turns),
         each=prose.Html(", ".join(str(turn.sent) for turn in found.turns)),
-        sent=sent,
-        new=new,
+        sent=found.sent,
+        new=found.new,
         whole=1e3 * last.whole.median,
         rest=1e3 * last.rest.median,
         difference=last.difference,
         held=len(last.held),
         bytes=last.cache_bytes,
     )
-    first, repeated = (_operations(lesson, found, whole) for whole in (False, True))
     prose.aside(
         "Prefill work by formula, all turns: {repeated:,.1f} × 10⁹ operations from nothing, {first:,.1f} × 10⁹ with "
         "the cache kept.",
-        repeated=repeated / 1e9,
-        first=first / 1e9,
-    )
-
-
-def _operations(lesson: Lesson, found: Conversation, whole: bool) -> int:
-    shape = lesson.lm.architecture
-    return sum(
-        work(shape, turn.sent).operations if whole else work(shape, turn.new, turn.reused).operations
-        for turn in found.turns
+        repeated=found.whole_operations / 1e9,
+        first=found.rest_operations / 1e9,
     )
 
 

@@ -84,17 +84,16 @@ def context_section(lesson: Lesson, history: tuple[Message, ...]) -> None:
         st.warning(prose.plain(str(problem)), icon=":material/edit:")
         return
     found = shares(lesson.lm, prompt)
-    bar(lesson, found)
-    context_sentence(lesson, found, answer)
+    bar(lesson, prompt, found)
+    context_sentence(lesson, prompt, found, answer)
     if box := anatomy.look_inside("the exact prompt of this request", "context_prompt"):
         with box:
             exact_prompt(prompt)
 
 
-def bar(lesson: Lesson, found: list[Share]) -> None:
+def bar(lesson: Lesson, prompt: Prompt, found: list[Share]) -> None:
     """What fills the context."""
-    operations, memory = sum(each.operations for each in found), sum(each.cache_bytes for each in found)
-    drawn = [Stretch(s.name, s.tokens, s.operations / operations, s.cache_bytes / memory) for s in found]
+    drawn = [Stretch(each.name, each.tokens, each.of_operations, each.of_cache) for each in found]
     anatomy.figure(
         figures.context_bar(drawn, lesson.lm.architecture.positions, lesson.theme),
         key="context_bar",
@@ -102,24 +101,24 @@ def bar(lesson: Lesson, found: list[Share]) -> None:
         mark=prose.FROM_THE_MODEL,
         alt="; ".join(f"{each.name} {each.tokens} tokens" for each in found),
         table=lambda: figures.context_table(drawn),
-        n=sum(each.tokens for each in found),
+        n=len(prompt),
         most=lesson.lm.architecture.positions,
     )
 
 
-def context_sentence(lesson: Lesson, found: list[Share], answer: Answer) -> None:
+def context_sentence(lesson: Lesson, prompt: Prompt, found: list[Share], answer: Answer) -> None:
     """The bar read aloud, with what the answer is worth under this context."""
     largest = max(found, key=lambda share: share.tokens)
-    operations = sum(share.operations for share in found)
     view = lesson.view
     prose.read_aloud(
-        "The largest part is the {name}: {tokens} of {all} tokens, {work:.0%} of the prefill's operations and as large "
-        "a share of the cache as of the tokens. Under this context, after {begin}, the answer {answer} has a "
+        "The largest part is the {name}: {tokens} of {all} tokens, {work:.0%} of the prefill's operations and "
+        "{cache:.0%} of the cache. Under this context, after {begin}, the answer {answer} has a "
         "probability of <b>{chance}</b>.",
         name=prose.Html(largest.name),
         tokens=largest.tokens,
-        all=sum(share.tokens for share in found),
-        work=largest.operations / operations,
+        all=len(prompt),
+        work=largest.of_operations,
+        cache=largest.of_cache,
         begin=view.begin or "nothing",
         answer=view.goal,
         chance=prose.Html(percent(answer.probability)),

@@ -1,10 +1,8 @@
 """The parts of the lesson on prefill and decode: the staircase, one step, both ways."""
 
-from statistics import median
-
 import streamlit as st
 
-from model.cost import Work, work
+from model.cost import work
 from model.head_view import HeadView
 from model.timing import Measurement, TimedPass, TimedWriting
 from model.tokens import extended
@@ -26,12 +24,11 @@ LONG_TEXT = (
 
 def lane(lesson: Lesson, writing: TimedWriting, way: str = "") -> Lane:
     """A timed writing as the figures take it; ``way`` goes before its name."""
-    labels, between = lesson.lm.vocabulary.labels, sorted(writing.between)
+    labels = lesson.lm.vocabulary.labels
     name = f"{way}prefill {1e3 * writing.passes[0].seconds:,.0f} ms"
-    if between:
-        name += f", then {len(between)} decodes of {1e3 * median(between):,.0f} ms"
-    last = writing.passes[-1]
-    note = f"in the cache: {last.read + last.computed} positions; the last token is not" if writing.use_cache else ""
+    if writing.between:
+        name += f", then {len(writing.between)} decodes of {1e3 * writing.typical_decode:,.0f} ms"
+    note = f"in the cache: {writing.in_cache} positions; the last token is not" if writing.use_cache else ""
     return Lane(name, tuple(_rectangle(each, writing.use_cache, labels) for each in writing.passes), note)
 
 
@@ -73,11 +70,12 @@ def _take_step(lesson: Lesson, step: int) -> None:
 
 
 def _staircase_alt(writing: TimedWriting) -> str:
-    first, rest = writing.passes[0], writing.between
+    first = writing.passes[0]
     text = f"The prefill computes {first.computed} positions in {1e3 * first.seconds:.0f} ms."
-    if rest:
+    if writing.between:
         text += (
-            f" Then {len(rest)} decode steps compute one position each, in {1e3 * median(rest):.0f} ms in the middle."
+            f" Then {len(writing.between)} decode steps compute one position each, in "
+            f"{1e3 * writing.typical_decode:.0f} ms in the middle."
         )
     return text
 
@@ -101,7 +99,7 @@ def numbers(writing: TimedWriting) -> None:
     """Four durations and rates, each defined where it stands."""
     prose.figure_title("The same in four numbers", prose.TIMED_HERE)
     between = sorted(writing.between)
-    middle = f"{1e3 * median(between):.0f} ms" if between else "–"
+    middle = f"{1e3 * writing.typical_decode:.0f} ms" if between else "–"
     spread = f"From {1e3 * between[0]:.0f} to {1e3 * between[-1]:.0f} ms over the steps." if between else ""
     rate = f"{writing.decode_rate:.1f} tokens/s" if between else "–"
     first = writing.first_token
@@ -136,10 +134,10 @@ def sentence(lesson: Lesson, writing: TimedWriting) -> None:
         n=first.computed,
         first=1e3 * first.seconds,
         token=labels[first.token],
-        each=1e3 * sum(writing.between) / len(writing.between),
+        each=1e3 / writing.decode_rate,
         ratio=writing.prefill_rate / writing.decode_rate,
         written=len(writing.passes),
-        held=writing.passes[-1].read + writing.passes[-1].computed,
+        held=writing.in_cache,
         last=labels[writing.passes[-1].token],
     )
 
@@ -296,8 +294,6 @@ def proof(lesson: Lesson, measurement: Measurement | None) -> None:
         return
     cached, uncached = measurement.cached, measurement.uncached
     difference, largest = measurement.logit_difference
-    operations = [_operations(lesson, each) for each in (cached, uncached)]
-    times = [each.seconds for each in (cached, uncached)]
     same = "the same {n} token IDs" if measurement.same_tokens else "<b>not</b> the same token IDs"
     prose.read_aloud(
         f"Both ways wrote {same}. Their logits differ by at most {{difference:.1e}} (the largest logit is "
@@ -309,24 +305,16 @@ def proof(lesson: Lesson, measurement: Measurement | None) -> None:
         largest=largest,
         uncached=uncached.rows_computed,
         cached=cached.rows_computed,
-        work=operations[1] / operations[0],
-        time=times[1] / times[0],
-        slow=1e3 * times[1],
-        fast=1e3 * times[0],
+        work=measurement.times_the_operations,
+        time=measurement.times_the_time,
+        slow=1e3 * uncached.seconds,
+        fast=1e3 * cached.seconds,
     )
     prose.aside(
         "Less work saves less time than it seems: a step has to read all weights, {weights:.0f} MB, whether it "
         "computes one position or thirty. The longer the text, the more the cache saves.",
         weights=work(lesson.lm.architecture, 1, bytes_per_value=lesson.lm.bytes_per_value).weight_bytes / 1e6,
     )
-
-
-def _operations(lesson: Lesson, writing: TimedWriting) -> int:
-    return sum(_work(lesson, each).operations for each in writing.passes)
-
-
-def _work(lesson: Lesson, each: TimedPass) -> Work:
-    return work(lesson.lm.architecture, each.computed, each.read, bytes_per_value=lesson.lm.bytes_per_value)
 
 
 def check(lesson: Lesson, writing: TimedWriting) -> None:

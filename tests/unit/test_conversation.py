@@ -1,12 +1,15 @@
 """A conversation is one prompt: exact tokens, what is sent again, and what an answer is worth."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import DynamicCache
 
 import model
-from model.chat import REPLY_TOKENS, Conversation, converse, shares
+from model.chat import REPLY_TOKENS, converse, shares
 from model.conversation import (
     Message,
     answer_probability,
@@ -15,6 +18,8 @@ from model.conversation import (
     prompt_of,
 )
 from model.cost import kv_bytes, work
+from model.forward import forward
+from model.kv_cache import cache_bytes
 from model.tokens import Kind
 from tests import tiny
 
@@ -79,7 +84,11 @@ def test_five_times_hi_are_285_tokens(default_model):
     """The prompts have 31, 44, 57, 70 and 83 tokens with the fixed reply 'hello'."""
     *_, found = converse(default_model, ["hi"] * 5, reply="hello")
     assert [turn.sent for turn in found.turns] == [31, 44, 57, 70, 83]
-    assert sum(turn.sent for turn in found.turns) == 285
+    assert found.sent == 285 and found.new == 285 - (32 + 45 + 58 + 71)
+    shape = default_model.architecture
+    assert found.whole_operations == sum(work(shape, sent).operations for sent in (31, 44, 57, 70, 83))
+    kept = [(31, 0), (12, 32), (12, 45), (12, 58), (12, 71)]
+    assert found.rest_operations == sum(work(shape, new, read).operations for new, read in kept)
     assert [turn.reused for turn in found.turns] == [0, 32, 45, 58, 71]
     for turn in found.turns:
         assert turn.difference <= 2e-3, "the same logits up to rounding (they reach 30)"
@@ -97,7 +106,8 @@ def test_d16_a_reply_ends_at_its_end_token(default_model):
 
 def test_a_conversation_goes_on_from_what_was_measured(default_model):
     *_, whole = converse(default_model, ["hi", "hi"], reply="hello")
-    *_, later = converse(default_model, ["hi", "hi"], reply="hello", before=Conversation(whole.turns[:1], 2))
+    before = replace(whole, turns=whole.turns[:1])
+    *_, later = converse(default_model, ["hi", "hi"], reply="hello", before=before)
     assert later.turns[1].prompt.ids == whole.turns[1].prompt.ids
     assert later.turns[1].reused == whole.turns[1].reused
 
@@ -135,6 +145,25 @@ def test_shares_add_up_to_the_whole_prefill(default_model):
     table = 2 * default_model.architecture.vocabulary_size * default_model.architecture.hidden_size
     assert sum(each.operations for each in found) == work(default_model.architecture, len(prompt)).operations - table
     assert sum(each.cache_bytes for each in found) == kv_bytes(default_model.architecture, len(prompt), 4)
+    assert sum(each.of_operations for each in found) == pytest.approx(1)
+    assert sum(each.of_cache for each in found) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("family", ["mistral, window 6", "gemma2", "gpt2"])
+def test_shares_of_the_cache_are_what_the_tensors_keep(family):
+    """A window of 6 keeps the last five positions: nothing of a long prompt's beginning, all of a short end."""
+    lm = tiny.explained(family)
+    prompt = prompt_of(lm, [Message("user", "the cat sat on the mat", kind="history"), Message("user", "a")])
+    cache = DynamicCache(config=lm.module.config)
+    forward(lm, [prompt.ids], cache)
+    found = {each.name: each for each in shares(lm, prompt)}
+    assert sum(each.cache_bytes for each in found.values()) == cache_bytes(cache)
+    assert found["template"].tokens + found["history"].tokens == len(prompt) > 12
+    end = prompt.segments[-1]
+    assert end.message is None and len(end) >= 5, "the template's own text fills the windows"
+    a_position = 2 * lm.architecture.kv_heads * lm.architecture.head_size * lm.bytes_per_value
+    everywhere = lm.architecture.layers - lm.architecture.windowed_layers
+    assert found["history"].cache_bytes == found["history"].tokens * everywhere * a_position
 
 
 def test_an_answer_is_the_product_of_its_tokens(default_model):

@@ -11,7 +11,7 @@ import pytest
 import model
 from model import Settings, Stop, TextRefused, clock, generation
 from model.clock import Takes
-from model.cost import kv_bytes
+from model.cost import kv_bytes, work
 from model.timing import Measurement, TimedWriting, measure_writing
 from tests import tiny
 
@@ -164,6 +164,19 @@ def test_stopping_at_any_pass_leaves_a_consistent_snapshot(lm, asked):
     assert (way.rows is None) == (way.stop is None) == (timed < 5)
 
 
+def test_the_work_of_both_ways_is_the_sum_of_their_passes(lm, both):
+    last, shape = both[-1], lm.architecture
+    first = len(PROMPT)
+    with_it = [work(shape, first)] + [work(shape, 1, first + step) for step in range(5)]
+    without = [work(shape, first + step) for step in range(6)]
+    assert last.cached.operations == sum(each.operations for each in with_it)
+    assert last.uncached.operations == sum(each.operations for each in without)
+    assert last.times_the_operations == last.uncached.operations / last.cached.operations > 1
+    assert last.times_the_time == last.uncached.seconds / last.cached.seconds
+    assert last.cached.in_cache == last.uncached.in_cache == first + 5
+    assert last.cached.typical_decode == sorted(last.cached.between)[2]
+
+
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_the_end_token_ends_the_measurement_early_and_finished(lm, both_ways):
     *before, last = measure_writing(lm, ENDING, GREEDY, tokens=20, takes=2, both=both_ways)
@@ -179,7 +192,7 @@ def test_the_end_token_ends_the_measurement_early_and_finished(lm, both_ways):
 def test_a_single_token_has_no_time_between(lm):
     *_, last = measure_writing(lm, PROMPT, GREEDY, tokens=1, takes=3)
     assert last.done == last.planned == 1 + 3
-    assert last.cached.between == () and last.cached.decode_rate is None
+    assert last.cached.between == () and last.cached.decode_rate is None and last.cached.typical_decode is None
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama, grouped KV heads"])
