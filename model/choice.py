@@ -60,6 +60,10 @@ class Choice:
         ids, probabilities = self.stages.order[:count].tolist(), self.stages.probabilities[:count].tolist()
         return [(self.labels[id], id, p) for id, p in zip(ids, probabilities, strict=False)]
 
+    def rest(self, count: int) -> float:
+        """Probability of all tokens but the ``count`` likeliest, under the final distribution."""
+        return max(0.0, 1.0 - float(self.stages.probabilities[:count].sum()))
+
     def probability_of(self, id: int) -> float:
         """Probability of one token under the final distribution; 0 if it was cut."""
         rank = int((self.stages.order == id).nonzero()[0])

@@ -48,6 +48,19 @@ def kv_bytes(architecture: Architecture, tokens: int, bytes_per_value: float = 2
     return round(kv_values(architecture, tokens) * bytes_per_value * requests)
 
 
+def beyond(architecture: Architecture, tokens: int, fewer: int, bytes_per_value: float = 2) -> tuple[int, int]:
+    """What a request of ``tokens`` tokens takes beyond one of ``fewer``; negative if it takes less.
+
+    Returns:
+        Operations of the prefill; bytes of the KV cache.
+    """
+    longer, shorter = (
+        (work(architecture, count).operations, kv_bytes(architecture, count, bytes_per_value))
+        for count in (tokens, fewer)
+    )
+    return longer[0] - shorter[0], longer[1] - shorter[1]
+
+
 def _check(what: str, value: int, least: int = 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
         raise SettingRefused(

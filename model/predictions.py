@@ -1,7 +1,8 @@
 """The planner turned on this machine: what it predicts from the rates measured, beside what was timed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from model.architecture import Architecture
 from model.machine import Roofline
@@ -30,6 +31,31 @@ class Prediction:
     @property
     def ratio(self) -> float:
         return self.timed / self.predicted
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What several predictions come to.
+
+    Attributes:
+        prefills, decodes: the least and the most times that one took what was predicted.
+        matrix_share: share of the machine's matrix rate that the longest prefill reached.
+        bandwidth_share: share of its bandwidth that the decodes reached, in the middle.
+    """
+
+    prefills: tuple[float, float]
+    decodes: tuple[float, float]
+    matrix_share: float
+    bandwidth_share: float
+
+
+def reached(found: Sequence[Prediction]) -> Reached | None:
+    """The predictions together; None while there is no prefill or no decode among them."""
+    prefills, decodes = ([each.ratio for each in found if each.kind == kind] for kind in ("prefill", "decode"))
+    if not prefills or not decodes:
+        return None
+    longest = max((each for each in found if each.kind == "prefill"), key=lambda each: each.size)
+    return Reached((min(prefills), max(prefills)), (min(decodes), max(decodes)), 1 / longest.ratio, 1 / median(decodes))
 
 
 def predictions(shape: Architecture, bytes_per_value: int, measured: Roofline) -> Iterator[Prediction]:

@@ -181,6 +181,11 @@ class Sweep:
         """The edit after which the target's probability has changed most."""
         return max(self.effects, key=lambda effect: abs(effect.probability - self.probability))
 
+    @property
+    def halving(self) -> int:
+        """How many of the edits leave the target less than half of its probability."""
+        return sum(effect.probability < self.probability / 2 for effect in self.effects)
+
 
 def all_heads(lm: LanguageModel) -> list[Edit]:
     """Every query head off, layer by layer."""

@@ -50,7 +50,7 @@ def picture(lesson: Lesson) -> LoopPicture:
         lens=[Guess(layer, labels[id], p) for layer, id, p in guesses(run, lesson.selected, depths(shape.layers))],
         candidates=[Candidate(*each) for each in shown],
         rest_count=shape.vocabulary_size - len(shown),
-        rest_probability=max(0.0, 1.0 - float(offers.stages.probabilities[: len(shown)].sum())),
+        rest_probability=offers.rest(len(shown)),
         drawn=_drawn(lesson, choice),
         greedy=choice.settings.greedy,
         grew=st.session_state.pop("grew", False),

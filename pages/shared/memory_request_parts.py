@@ -5,7 +5,7 @@ import streamlit as st
 from model import ExplainerError
 from model.carrying import answer_of
 from model.conversation import Prompt
-from model.cost import kv_bytes, work
+from model.cost import beyond
 from model.memory_store import Memory, request, sent_text
 from model.recall import Probe
 from pages.shared import anatomy, prose
@@ -84,17 +84,16 @@ def _forget() -> None:
 
 
 def _cost(lesson: Lesson, prompts: dict[str, Prompt]) -> None:
-    shape = lesson.lm.architecture
     more, fewer = (len(prompt) for prompt in prompts.values())
-    dearer, cheaper = (work(shape, count).operations for count in (more, fewer))
+    operations, cache = beyond(lesson.lm.architecture, more, fewer, lesson.lm.bytes_per_value)
     prose.aside(
         "{more:,} and {fewer:,} tokens. The difference is sent with every request: {work:+,.1f} × 10⁹ operations of "
         "prefill and {cache:+,.2f} MB of cache each time, by formula. (With a system message of its own, a request "
         "loses the one that the model's template would have put there.)",
         more=more,
         fewer=fewer,
-        work=(dearer - cheaper) / 1e9,
-        cache=(1 if more >= fewer else -1) * kv_bytes(shape, abs(more - fewer), lesson.lm.bytes_per_value) / 1e6,
+        work=operations / 1e9,
+        cache=cache / 1e6,
     )
 
 

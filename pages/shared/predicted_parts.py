@@ -1,9 +1,7 @@
 """The planner turned on this machine and the open model: what it predicts, beside what was timed."""
 
-from statistics import median
-
 from model.machine import Roofline
-from model.predictions import Prediction, predictions
+from model.predictions import Prediction, predictions, reached
 from pages.shared import anatomy, machine_parts, prose
 from pages.shared.frame import Lesson
 from viz import plan_bars as figures
@@ -49,20 +47,19 @@ def _name(each: Prediction) -> str:
 
 
 def _aloud(lesson: Lesson, state: Roofline) -> None:
-    found = _predictions(lesson, state)
-    kinds = {kind: [each.ratio for each in found if each.kind == kind] for kind in ("prefill", "decode")}
-    if not all(kinds.values()):
+    found = reached(_predictions(lesson, state))
+    if found is None:
         return
     prose.read_aloud(
         "Prefills took {prefill_low:.1f} to {prefill_high:.1f} times what the planner says, decodes {decode_low:.1f} "
         "to {decode_high:.1f} times. Turned round, this model reached about {rate:.0%} of the matrix rate in its "
         "longest prefill and {band:.0%} of the bandwidth in its decodes: such shares are what a plan has to assume.",
-        prefill_low=min(kinds["prefill"]),
-        prefill_high=max(kinds["prefill"]),
-        decode_low=min(kinds["decode"]),
-        decode_high=max(kinds["decode"]),
-        rate=1 / kinds["prefill"][-1],
-        band=1 / median(kinds["decode"]),
+        prefill_low=found.prefills[0],
+        prefill_high=found.prefills[1],
+        decode_low=found.decodes[0],
+        decode_high=found.decodes[1],
+        rate=found.matrix_share,
+        band=found.bandwidth_share,
     )
     prose.aside(
         "A prediction below what was timed leaves out the start of some hundred small products in {layers} layers; one "

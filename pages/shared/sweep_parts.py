@@ -119,7 +119,6 @@ def _most(lesson: Lesson, found: Sweep) -> None:
     """The sweep read aloud."""
     if not found.effects:
         return
-    less = sum(effect.probability < found.probability / 2 for effect in found.effects)
     prose.read_aloud(
         "The largest change of {tried}: with {most}, alone, the probability of {token} goes from <b>{before:.1%}</b> "
         "to <b>{after:.1%}</b>. {less} of them halve it or more.",
@@ -128,7 +127,7 @@ def _most(lesson: Lesson, found: Sweep) -> None:
         token=lesson.lm.vocabulary.labels[found.target],
         before=found.probability,
         after=found.most.probability,
-        less=less,
+        less=found.halving,
     )
 
 

@@ -223,6 +223,7 @@ def test_a_sweep_equals_each_edit_traced_alone(family):
     before = model.trace(lm, IDS).last_logits
     assert [effect.edit for effect in found.effects] == tried and found.planned == len(tried)
     assert found.target == int(before.argmax())
+    assert found.halving == len([each for each in found.effects if 2 * each.probability < found.probability])
     for effect in found.effects:
         after = model.trace(lm, IDS, [effect.edit]).last_logits
         assert effect.probability == pytest.approx(float(after.double().softmax(-1)[found.target]), abs=2e-5)

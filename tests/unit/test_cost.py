@@ -17,7 +17,7 @@ from transformers import DynamicCache
 
 from model import SettingRefused, published
 from model.architecture import architecture_of
-from model.cost import LARGEST, kv_bytes, kv_values, stored_bits, weight_bytes, with_kv_heads, work
+from model.cost import LARGEST, beyond, kv_bytes, kv_values, stored_bits, weight_bytes, with_kv_heads, work
 from model.deployment import PCI_EXPRESS, fit, offload_seconds
 from model.published import architectures, gpus, notes, read_architecture, read_gpu
 from tests import tiny
@@ -199,6 +199,18 @@ def test_without_the_cache_rows_are_a_staircase(prompt, written):
     last_matrix = shape.vocabulary_size * shape.hidden_size
     assert sum(each.matrices for each in passes) == 2 * (inside * rows + last_matrix * (written + 1))
     assert all(each.written_bytes == each.read_bytes == 0 for each in passes)
+
+
+@pytest.mark.parametrize("name", ["SmolLM2-135M", "Gemma-3-27B (text)"])
+def test_what_a_longer_request_takes_beyond_a_shorter_one(name):
+    """Where layers have windows, the cache of the tokens between is smaller than of as many by themselves."""
+    shape = architectures()[name]
+    operations, cache = beyond(shape, 3_000, 2_000, 4)
+    assert operations == work(shape, 3_000).operations - work(shape, 2_000).operations
+    assert cache == kv_bytes(shape, 3_000, 4) - kv_bytes(shape, 2_000, 4)
+    assert (cache < kv_bytes(shape, 1_000, 4)) == bool(shape.windowed_layers)
+    assert beyond(shape, 2_000, 3_000, 4) == (-operations, -cache)
+    assert beyond(shape, 7, 7) == (0, 0)
 
 
 def test_bytes_moved_by_a_pass():

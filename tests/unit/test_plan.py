@@ -15,7 +15,7 @@ from model.levers import SLOT, levers
 from model.machine import BatchPoint, Machine, Roofline, TimedWork
 from model.plan import BANDWIDTH, COMPUTE, EITHER, Plan, Shares, outcome, prefill_seconds, step_seconds
 from model.plan_curves import by_context, by_requests, longest_that_fits
-from model.predictions import predictions
+from model.predictions import Prediction, predictions, reached
 from model.published import active_parameters, architectures, gpus
 from model.reproduced import STEPS, reproduced
 
@@ -287,3 +287,13 @@ def test_predictions_use_the_measured_rates():
     expected = 8 * kv_bytes(shape, 5, 4) / 2e10 + max(2 * 8 * shape.parameters / 2e11, 4 * shape.parameters / 2e10)
     assert found[1].predicted == pytest.approx(expected) and found[1].ratio == 0.2 / found[1].predicted
     assert list(predictions(shape, 4, Roofline(None, (), (), 0, 1, ""))) == []
+
+
+def test_predictions_together_say_what_was_reached():
+    """The longest prefill took twice what was predicted, the middle decode four times."""
+    prefills = [Prediction("prefill", 8, 1.0, 5.0), Prediction("prefill", 64, 1.0, 2.0)]
+    decodes = [Prediction("decode", requests, 1.0, timed) for requests, timed in ((1, 3.0), (2, 4.0), (4, 5.0))]
+    found = reached([*prefills, *decodes])
+    assert (found.prefills, found.decodes) == ((2.0, 5.0), (3.0, 5.0))
+    assert (found.matrix_share, found.bandwidth_share) == (1 / 2, 1 / 4)
+    assert reached(prefills) is None and reached(decodes) is None and reached([]) is None
