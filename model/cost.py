@@ -86,7 +86,12 @@ def with_kv_heads(architecture: Architecture, kv_heads: int) -> Architecture:
 
 
 def stored_bits(bits: int, group_size: int, scale_bits: int = 32, zero_bits: int = 32) -> float:
-    """Bits that one quantised value really takes: its own, and its part of the group's scale and zero."""
+    """Bits that one quantised value really takes: its own, and its part of the group's scale and zero.
+
+    Raises:
+        SettingRefused: if a group has no values.
+    """
+    _check("values in a group", group_size)
     return bits + (scale_bits + zero_bits) / group_size
 
 

@@ -61,5 +61,11 @@ def fit(
 
 
 def offload_seconds(cache_bytes: int, bandwidth: float) -> float:
-    """Seconds that one decode step takes only to bring the cache in from the host's memory."""
+    """Seconds that one decode step takes only to bring the cache in from the host's memory.
+
+    Raises:
+        SettingRefused: unless ``bandwidth`` is more than zero.
+    """
+    if not bandwidth > 0:  # nan is not either
+        raise SettingRefused(f"A bandwidth must be more than zero bytes a second, not {bandwidth!r}.")
     return cache_bytes / bandwidth

@@ -98,7 +98,8 @@ class GrowthPoint:
     Attributes:
         length: tokens of the prompt.
         prefill: reading them all.
-        decode: one step after them.
+        decode: one step after them. Several are timed, each with one position more to read than the
+            one before; the work is that of the middle one.
     """
 
     length: int
@@ -128,6 +129,8 @@ def growth(
     for length in lengths:
         lm.check_length(length + DECODES)
         check_memory(lm, length + DECODES, 1)
+    if not lengths:
+        return
     _timed_passes(lm, _repeated(ids, min(lengths)), 1, 1)  # to warm up
     for length in lengths:
         yield _growth_point(lm, _repeated(ids, length), takes)
@@ -148,8 +151,13 @@ def _growth_point(lm: LanguageModel, ids: list[int], takes: int) -> GrowthPoint:
     return GrowthPoint(
         length,
         TimedWork(work(shape, length, bytes_per_value=size), Takes(tuple(prefills))),
-        TimedWork(work(shape, 1, length, bytes_per_value=size), Takes(tuple(decodes))),
+        TimedWork(work(shape, 1, _middle(length, DECODES), bytes_per_value=size), Takes(tuple(decodes))),
     )
+
+
+def _middle(length: int, decodes: int) -> int:
+    """Positions that the middle one of so many decodes reads after a prompt of ``length`` tokens."""
+    return length + (decodes - 1) // 2
 
 
 def _timed_passes(lm: LanguageModel, ids: list[int], requests: int, decodes: int) -> list[float]:
@@ -169,7 +177,7 @@ class BatchPoint:
 
     Attributes:
         requests: how many.
-        decode: one step of all of them.
+        decode: one step of all of them; the work is that of the middle one of those timed.
     """
 
     requests: int
@@ -195,7 +203,7 @@ def batches(
     _timed_passes(lm, ids, 1, 2)
     for requests in sizes:
         _, *decodes = _timed_passes(lm, ids, requests, steps)
-        done = work(lm.architecture, 1, len(ids), requests=requests, bytes_per_value=size)
+        done = work(lm.architecture, 1, _middle(len(ids), steps), requests=requests, bytes_per_value=size)
         yield BatchPoint(requests, TimedWork(done, Takes(tuple(decodes))))
 
 
@@ -236,7 +244,7 @@ MACHINE_TAKES = 5
 def roofline(lm: LanguageModel, text: str | Tokens | Sequence[int]) -> Iterator[Roofline]:
     """Measure the machine, then prefills by length and decodes by number of requests.
 
-    Lengths beyond the model's positions are left out.
+    Lengths beyond the model's positions are left out, if need be all of them.
 
     Raises:
         TextRefused, SettingRefused: as :func:`growth` and :func:`batches` do, before anything is run.

@@ -34,7 +34,7 @@ def figure(
 
     Args:
         title: constant template; ``values`` are put in as :func:`prose.filled` does.
-        mark: where the numbers come from, one of the four in :mod:`pages.shared.prose`.
+        mark: where the numbers come from, one of those in :mod:`pages.shared.prose`.
         alt: what the figure shows, for those who do not see it: the takeaway, with numbers.
         table: makes the same numbers as a table, when somebody asks for it.
         on_click: called with x and y of a point that is clicked.

@@ -130,11 +130,17 @@ def turns_figures(lesson: Lesson, found: Conversation) -> None:
 def turns_sentence(lesson: Lesson, found: Conversation) -> None:
     """The turns read aloud, with the totals."""
     last = found.turns[-1]
-    prose.read_aloud(
+    told = (
         "The {n} prompts have {each} tokens: <b>{sent}</b> in all, because every turn sends the whole conversation "
         "again. With the cache kept between turns only <b>{new}</b> of them had to be worked out. The last turn took "
         "{whole:,.0f} ms from nothing and {rest:,.0f} ms after what was kept; the two answers' logits differ by at "
-        "most {difference:.1e}. Its cache holds {held} positions, {bytes:,} bytes.",
+        "most {difference:.1e}. "
+        if len(found.turns) > 1
+        else "The first prompt has <b>{sent}</b> tokens. Nothing had been kept that could serve, so all of them had to "
+        "be worked out, in {whole:,.0f} ms. "
+    )
+    prose.read_aloud(
+        told + "Its cache holds {held} positions, {bytes:,} bytes.",
         n=len(found.turns),
         each=prose.Html(", ".join(str(turn.sent) for turn in found.turns)),
         sent=found.sent,

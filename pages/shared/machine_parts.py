@@ -29,7 +29,7 @@ GPUS = ("NVIDIA RTX 4090", "NVIDIA H100 SXM")
 
 def sweep_lengths(lesson: Lesson) -> list[int]:
     """Lengths that the model was made for."""
-    return lengths_up_to(min(LONGEST, lesson.lm.architecture.positions - DECODES))
+    return lengths_up_to(max(1, min(LONGEST, lesson.lm.architecture.positions - DECODES)))
 
 
 def sweep_progress(points: Points) -> tuple[float, str]:
@@ -129,7 +129,7 @@ def roofline_figure(lesson: Lesson, state: Roofline) -> None:
         figures.roofline_chart(here, others, points, lesson.theme),
         key="roofline",
         title="The roof is what a machine can do; points are what this model did below it",
-        mark=prose.TIMED_HERE,
+        mark=prose.TIMED_AND_FORMULA,
         alt=f"Matrix rate {here.operations / 1e9:.0f} thousand million operations a second, read bandwidth "
         f"{here.bandwidth / 1e9:.1f} GB a second.",
         table=lambda: figures.roofline_table(here, others, points),
@@ -184,7 +184,7 @@ def method(lesson: Lesson, state: Roofline) -> None:
         return
     one = state.batches[0].decode
     seconds = one.work.bytes / machine.bandwidth.median
-    prose.figure_title("How the two rates were found, and the limit they set", prose.TIMED_HERE)
+    prose.figure_title("How the two rates were found, and the limit they set", prose.TIMED_AND_FORMULA)
     prose.equation(
         "matrix rate     2 × {n}³ operations / time of one product of two {n} × {n} matrices = {rate:.1f} × 10⁹ /s\n"
         "read bandwidth  {read}² × {size} bytes / time of that matrix times a vector         = {band:.2f} GB/s\n"
@@ -201,8 +201,9 @@ def method(lesson: Lesson, state: Roofline) -> None:
         share=seconds / one.times.median,
     )
     prose.aside(
-        "Median of {takes} takes on {threads} threads, in {dtype} on {device}. {layers} layers are many small "
-        "products: starting each costs time that the bandwidth does not explain.",
+        "Median of {takes} takes on {threads} threads, in {dtype} on {device}. Each of the decodes timed reads one "
+        "position more than the one before; the bytes and operations shown are those of the middle one. {layers} "
+        "layers are many small products: starting each costs time that the bandwidth does not explain.",
         takes=len(machine.bandwidth),
         threads=machine.threads,
         dtype=prose.literal(lesson.lm.dtype),

@@ -33,7 +33,7 @@ def _figure(lesson: Lesson, state: Roofline) -> None:
         figures.predicted_chart(names, predicted, timed, lesson.theme),
         key="plan_predicted",
         title="{model} on this machine: predicted by the planner, and timed; beside each pair, timed / predicted",
-        mark=prose.TIMED_HERE,
+        mark=prose.TIMED_AND_FORMULA,
         alt="; ".join(f"{name}: timed {each.ratio:.1f} times the prediction" for name, each in zip(names, found)),
         table=lambda: figures.predicted_table(names, predicted, timed),
         model=prose.literal(lesson.lm.title),

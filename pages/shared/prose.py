@@ -17,6 +17,8 @@ FROM_THE_MODEL = "from the model"
 TIMED_HERE = "timed here"
 BY_FORMULA = "by formula"
 SKETCH = "sketch"
+#: Numbers of both kinds in one picture, each told apart in it.
+TIMED_AND_FORMULA = f"{TIMED_HERE}, {BY_FORMULA}"
 
 
 class Html(str):

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.state import BETWEEN
-from tests.pages.app import button, measured, opened, said
+from tests.pages.app import button, measured, opened, said, words
 
 pytestmark = pytest.mark.default_model
 
@@ -29,6 +29,13 @@ def test_five_times_hi_from_a_link():
     assert not page.exception
     text = said(page)
     assert "31, 44, 57, 70, 83 tokens" in text and '<b><span class="number">285</span></b> in all' in text
+
+
+def test_a_single_turn_is_told_in_the_singular():
+    page = measured(opened("conversation", said="hi", reply="hello"), "chat")
+    assert not page.exception
+    text = words(page)
+    assert "The first prompt has 31 tokens. Nothing had been kept" in text and "1 prompts" not in text
 
 
 def test_saying_more_measures_only_what_is_new(talked):

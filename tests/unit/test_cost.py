@@ -77,6 +77,12 @@ def test_a_stored_value_pays_its_part_of_scale_and_zero(bits, group, scale, zero
     assert stored_bits(bits, group, scale, zero) == expected
 
 
+@pytest.mark.parametrize("group", [0, -64, 1.5])
+def test_a_group_has_at_least_one_value(group):
+    with pytest.raises(SettingRefused, match="values in a group"):
+        stored_bits(4, group)
+
+
 @pytest.mark.parametrize("shape", architectures().values(), ids=lambda shape: shape.name)
 def test_d08_windows_flatten(shape):
     """D08: beyond the window only layers without one grow; without a window growth never ends."""
@@ -426,3 +432,9 @@ def test_pci_express():
 
 def test_bringing_a_cache_in():
     assert offload_seconds(63_000_000_000, 31.5e9) == 2
+
+
+@pytest.mark.parametrize("bandwidth", [0, -1.0, math.nan])
+def test_a_cache_comes_in_over_no_slot_without_a_bandwidth(bandwidth):
+    with pytest.raises(SettingRefused, match="more than zero bytes a second"):
+        offload_seconds(1, bandwidth)

@@ -3,11 +3,12 @@
 The clock is the tests' own: its k-th reading is k², so every time is known and none depends on the machine.
 """
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
 import model
 from model import SettingRefused, TextRefused, clock, machine
@@ -28,6 +29,7 @@ from model.machine import (
     memory_needed,
     roofline,
 )
+from model.queue import Turns
 from tests import tiny
 
 PROMPT = [5, 6, 7]
@@ -76,7 +78,8 @@ def test_growth_times_a_prefill_and_decodes_at_every_length(lm, passes):
     assert passes == expected
     for point in points:
         assert point.prefill.work == work(lm.architecture, point.length, bytes_per_value=4)
-        assert point.decode.work == work(lm.architecture, 1, point.length, bytes_per_value=4)
+        middle = point.length + 1  # the decodes read 0 to 3 positions more than the prompt
+        assert point.decode.work == work(lm.architecture, 1, middle, bytes_per_value=4)
         assert len(point.prefill.times) == 2 and len(point.decode.times) == 2 * DECODES
 
 
@@ -98,7 +101,7 @@ def test_batches_run_so_many_requests_side_by_side(lm, passes):
     assert passes == [(1, 3), (1, 1), (1, 1), *((n, k) for n in (1, 2, 4) for k in (3, 1, 1, 1))]
     for requests, point in zip((1, 2, 4), points, strict=True):
         assert point.requests == requests and len(point.decode.times) == 3
-        assert point.decode.work == work(lm.architecture, 1, 3, requests=requests, bytes_per_value=4)
+        assert point.decode.work == work(lm.architecture, 1, 3 + 1, requests=requests, bytes_per_value=4)
         assert point.tokens_a_second == requests / point.decode.times.median
     assert points[0].decode.times == Takes((duration(4), duration(5), duration(6)))  # three passes, a prefill
 
@@ -198,3 +201,32 @@ def test_everything_on_the_roofline_is_measured_as_planned(lm, monkeypatch):
     assert [each.done for each in snapshots] == list(range(1, last.planned + 1)) and last.planned == 5 + 2 + 4
     assert [each.work.computed for each in last.prefills] == [8, 32]
     assert [each.requests for each in last.batches] == [1, 2, 4, 8] and len(last.machine.matrix_rate) == 5
+
+
+def test_a_model_with_too_few_positions_for_any_length_has_a_roofline_without_prefills(monkeypatch):
+    """Ten positions have room for a prompt and six decodes, and for none of the lengths with their decodes."""
+    monkeypatch.setattr(machine, "MULTIPLIED", 8)
+    monkeypatch.setattr(machine, "READ", 16)
+    torch.manual_seed(0)
+    config = LlamaConfig(**tiny.SHAPE | {"max_position_embeddings": 10})
+    lm = model.from_parts(LlamaForCausalLM(config).eval(), tiny.tokenizer(), key="short", title="short")
+    *_, last = roofline(lm, PROMPT)
+    assert last.prefills == () and [each.requests for each in last.batches] == [1, 2, 4, 8]
+    assert last.done == last.planned == 5 + 4
+    assert list(growth(lm, PROMPT, [])) == []
+
+
+def test_no_turn_is_longer_than_one_pass(lm, passes):
+    """So that who waits for the model waits for a single pass of a measurement, never for all of it."""
+
+    class Counted(Turns):
+        taken = 0
+
+        def take(self):
+            self.taken += 1
+            return super().take()
+
+    counted = replace(lm, turns=Counted())
+    list(growth(counted, PROMPT, [4, 8]))
+    list(batches(counted, PROMPT, (1, 2), steps=3))
+    assert counted.turns.taken == len(passes) > 20
