@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from viz import palette
-from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, click_targets, colour_bar, escaped, shortened, styled, token_axis
 
 #: Beyond this many tokens, cells are too small to click, and marks for clicking too many to send.
 CLICKABLE = 64
@@ -78,20 +78,11 @@ def _heat(values, labels, kind, most, theme) -> go.Heatmap:
 
 
 def _targets(values: np.ndarray, labels: Sequence[str]) -> go.Scatter:
-    """Invisible marks over the cells, which say what a cell is: a heatmap gives no event when clicked."""
+    """What is clicked, and what a cell says."""
     queries, keys = np.nonzero(~np.isnan(values))
     names = [escaped(label) for label in labels]
     words = [f"{names[q]} looks at {names[k]}<br>{values[q, k]:.4f}" for q, k in zip(queries, keys, strict=True)]
-    return go.Scatter(
-        x=keys,
-        y=queries,
-        mode="markers",
-        marker={"symbol": "square", "size": 18, "opacity": 0.0},
-        customdata=words,
-        hovertemplate="%{customdata}<extra></extra>",
-        selected={"marker": {"opacity": 0.0}},
-        unselected={"marker": {"opacity": 0.0}},
-    )
+    return click_targets(keys, queries, words, 18)
 
 
 def _row_mark(query: int, n: int, theme: Theme) -> dict:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from viz.style import HATCHES, Theme, escaped, hatched, styled
+from viz.style import HATCHES, Theme, escaped, hatched, row_axis, styled
 
 
 def named_bars(
@@ -35,11 +35,4 @@ def named_bars(
         hoverinfo="skip",
     )
     figure = styled(go.Figure(bar), theme, 70 + row * len(rows), bargap=0.35)
-    return figure.update_yaxes(
-        tickmode="array",
-        tickvals=rows,
-        ticktext=[escaped(name) for name in names],
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    return figure.update_yaxes(**row_axis([escaped(name) for name in names], 0.5))

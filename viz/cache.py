@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, row_axis, shortened, styled, token_axis
 
 #: Beyond this many positions, lines between them would be all there is to see.
 LINED = 96
@@ -238,10 +238,7 @@ def answers(
         figure.add_trace(bar, row=1, col=column)
     figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
     figure.update_xaxes(range=[0, 1.4 * float(bars.max())], showticklabels=False, showgrid=False)
-    figure.update_yaxes(
-        tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False, zeroline=False
-    )
-    figure.update_yaxes(range=[len(rows) - 0.4, -0.6])
+    figure.update_yaxes(**row_axis(rows))
     figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
     return figure
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, hatched, legend_above, shortened, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, row_axis, shortened, styled
 
 GB, GIB = 10**9, 2**30
 #: Requests drawn one by one; more of them are one block.
@@ -135,14 +135,7 @@ def memory_bars(rows: Sequence[dict], memory: int, theme: Theme = LIGHT) -> go.F
     )
     figure = styled(figure, theme, 70 + 74 * len(rows), barmode="overlay", bargap=0.35)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=list(range(len(rows))),
-        ticktext=[row["name"] for row in rows],
-        range=[len(rows) - 0.4, -0.6],
-        showgrid=False,
-        zeroline=False,
-    )
+    figure.update_yaxes(**row_axis([row["name"] for row in rows]))
     return figure.update_xaxes(title="GB", range=[0, 1.12 * longest / GB], nticks=6)
 
 
@@ -274,10 +267,7 @@ def size_bars(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], 
         )
     )
     figure = styled(figure, theme, 40 + 34 * len(names), barmode="stack", bargap=0.35)
-    figure.update_yaxes(
-        tickmode="array", tickvals=places, showgrid=False, range=[len(names) - 0.4, -0.6], zeroline=False
-    )
-    figure.update_yaxes(ticktext=[escaped(shortened(name, 34)) for name in names])
+    figure.update_yaxes(**row_axis([escaped(shortened(name, 34)) for name in names]))
     return figure.update_xaxes(range=[0, 2.2 * max(totals) / GB], showticklabels=False, showgrid=False)
 
 
@@ -309,8 +299,7 @@ def second_bars(names: Sequence[str], seconds: Sequence[float], theme: Theme = L
         )
     )
     figure = styled(figure, theme, 80 + 34 * len(names), bargap=0.35)
-    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(names), showgrid=False)
-    figure.update_yaxes(range=[len(names) - 0.4, -0.6], zeroline=False)
+    figure.update_yaxes(**row_axis(names))
     return figure.update_xaxes(title="seconds a step", range=[0, 1.3 * max(seconds)], nticks=5, tickformat="~g")
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from viz import palette
 from viz.context import layer_axis
-from viz.style import LIGHT, Theme, colour_bar, escaped, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, click_targets, colour_bar, escaped, shortened, styled, token_axis
 
 
 def crack_map(
@@ -81,23 +81,14 @@ def largest_colour(values: np.ndarray) -> float:
 
 
 def _targets(values: np.ndarray, labels: Sequence[str], first: int) -> go.Scatter:
-    """Invisible marks that say what a cell is: a heatmap gives no event when clicked."""
+    """What is clicked, and what a cell says."""
     depths, columns = np.indices(values.shape)
     names = [escaped(label) for label in labels]
     words = [
         f"position {first + at} {names[at]}, {_depth(depth - 1)}<br>{_said(values[depth, at])}"
         for depth, at in zip(depths.ravel(), columns.ravel(), strict=True)
     ]
-    return go.Scatter(
-        x=first + columns.ravel(),
-        y=depths.ravel() - 1,
-        mode="markers",
-        marker={"symbol": "square", "size": 14, "opacity": 0.0},
-        customdata=words,
-        hovertemplate="%{customdata}<extra></extra>",
-        selected={"marker": {"opacity": 0.0}},
-        unselected={"marker": {"opacity": 0.0}},
-    )
+    return click_targets(first + columns.ravel(), depths.ravel() - 1, words, 14)
 
 
 def _depth(layer: int) -> str:

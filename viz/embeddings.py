@@ -9,7 +9,7 @@ from plotly.colors import hex_to_rgb
 from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, escaped, legend_above, shortened, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, row_axis, shortened, styled
 
 #: Numbers written out under a bar-code, and how many stand in one line: legible on a phone.
 CELLS, CELLS_A_LINE = 24, 8
@@ -162,14 +162,7 @@ def neighbour_bars(
         )
     )
     styled(figure, theme, height=28 * len(labels) + 56)
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=places,
-        ticktext=[escaped(shortened(label, 18)) for label in labels],
-        range=[len(labels) - 0.4, -0.6],
-        showgrid=False,
-        zeroline=False,
-    )
+    figure.update_yaxes(**row_axis([escaped(shortened(label, 18)) for label in labels]))
     low = min(0.0, *similarities)
     figure.update_xaxes(title="cosine similarity", range=[1.1 * low, 1.38], tickvals=[0, 0.25, 0.5, 0.75, 1])
     return figure

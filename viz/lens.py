@@ -10,7 +10,7 @@ from plotly.colors import hex_to_rgb
 
 from viz import palette
 from viz.layers import by_layer
-from viz.style import LIGHT, Theme, colour_bar, escaped, styled, token_axis
+from viz.style import LIGHT, Theme, click_targets, colour_bar, escaped, styled, token_axis
 
 #: Room for a guess in a cell, in characters, and the width of a column it needs, in rem of 16 pixels.
 CELL_CHARACTERS, COLUMN_REM, AXIS_REM = 8, 3.6, 3.2
@@ -85,17 +85,14 @@ def _words(guesses, probabilities: np.ndarray, rows: list[int], columns: list[in
         f"{probabilities[i, j]:.4f}"
         for i, j in cells
     ]
-    return go.Scatter(
-        x=[columns[j] for _, j in cells],
-        y=[rows[i] for i, _ in cells],
+    return click_targets(
+        [columns[j] for _, j in cells],
+        [rows[i] for i, _ in cells],
+        words,
+        20,
         mode="markers+text",
-        marker={"symbol": "square", "size": 20, "opacity": 0.0},
         text=[escaped(fitting(guesses[i][j], CELL_CHARACTERS)) for i, j in cells],
         textfont={"size": 13 * theme.scale, "color": [_ink_on(float(probabilities[i, j])) for i, j in cells]},
-        customdata=words,
-        hovertemplate="%{customdata}<extra></extra>",
-        selected={"marker": {"opacity": 0.0}},
-        unselected={"marker": {"opacity": 0.0}},
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, hatched, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, hatched, row_axis, shortened, styled, token_axis
 
 
 def strongest_bars(
@@ -54,14 +54,7 @@ def strongest_bars(
     )
     figure = styled(figure, theme, 50 * len(neurons) + 60, clickmode="event+select", bargap=0.45)
     figure.update_xaxes(title="size of what it adds", range=[0, 1.2 * float(max(strengths)) or 1.0], showgrid=False)
-    return figure.update_yaxes(
-        tickmode="array",
-        tickvals=places,
-        ticktext=names,
-        range=[len(neurons) - 0.4, -0.6],
-        showgrid=False,
-        zeroline=False,
-    )
+    return figure.update_yaxes(**row_axis(names))
 
 
 def _hatched_below_zero(values: np.ndarray, theme: Theme) -> dict:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.plan import round_ticks
-from viz.style import LIGHT, Theme, escaped, hatched, legend_above, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, row_axis, styled
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ def lever_bars(names: Sequence[str], columns: Sequence[Column], theme: Theme = L
     figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
     figure.update_annotations(font={"size": 14 * theme.scale, "color": theme.colour("ink")})
     ticks = [f"<b>{escaped(name)}</b>" if place == 0 else escaped(name) for place, name in enumerate(names)]
-    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=ticks, showgrid=False, zeroline=False)
-    return figure.update_yaxes(range=[len(names) - 0.4, -0.6])
+    return figure.update_yaxes(**row_axis(ticks))
 
 
 def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: str, theme: Theme) -> go.Bar:
@@ -129,8 +128,7 @@ def predicted_chart(
     low, high = min(*predicted, *timed), max(*predicted, *timed)
     figure.update_xaxes(type="log", title="milliseconds (logarithmic)", range=[log10(low) - 0.1, log10(high) + 0.35])
     figure.update_xaxes(**round_ticks(low * 0.8, high * 2))
-    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=[escaped(name) for name in names], showgrid=False)
-    return figure.update_yaxes(range=[len(names) - 0.4, -0.6], zeroline=False)
+    return figure.update_yaxes(**row_axis([escaped(name) for name in names]))
 
 
 def predicted_table(names: Sequence[str], predicted: Sequence[float], timed: Sequence[float]) -> pd.DataFrame:

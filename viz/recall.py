@@ -10,7 +10,7 @@ from plotly.colors import sample_colorscale
 from viz import palette
 from viz.bars import named_bars
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, escaped, shortened, styled
+from viz.style import LIGHT, Theme, escaped, row_axis, shortened, styled
 
 INKS = ("#000000", "#FFFFFF")
 #: How far a column that stands apart is moved away from the others, in columns.
@@ -60,15 +60,7 @@ def number_map(
         showgrid=False,
         zeroline=False,
     )
-    return figure.update_yaxes(
-        title=row_title,
-        tickmode="array",
-        tickvals=list(range(len(rows))),
-        ticktext=[escaped(shortened(name, 24)) for name in rows],
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    return figure.update_yaxes(title=row_title, **row_axis([escaped(shortened(name, 24)) for name in rows], 0.5))
 
 
 def _wrapped(name: str) -> str:

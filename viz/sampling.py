@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from viz.style import LIGHT, Theme, escaped, hatched, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, hatched, row_axis, shortened, styled, token_axis
 
 
 def stage_bars(
@@ -27,8 +27,7 @@ def stage_bars(
         figure.add_trace(_stage(values, theme), row=1, col=column)
     figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
     figure.update_xaxes(range=[0, 1.28], showticklabels=False, showgrid=False)
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(rows))), ticktext=rows, showgrid=False)
-    figure.update_yaxes(range=[len(rows) - 0.4, -0.6])
+    figure.update_yaxes(**row_axis(rows))
     figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
     return figure
 
@@ -131,9 +130,7 @@ def draws_chart(
         go.Scatter(x=beyond, y=places, mode="text", text=numbers, textposition="middle right", hoverinfo="skip")
     )
     figure = styled(figure, theme, 60 + 30 * len(names), bargap=0.3)
-    figure.update_yaxes(
-        tickmode="array", tickvals=places, ticktext=names, showgrid=False, range=[len(names) - 0.4, -0.6]
-    )
+    figure.update_yaxes(**row_axis(names))
     most = 1.2 * float(max(counts.max() / draws, probabilities.max()))
     return figure.update_xaxes(title="share of the draws", range=[0, most])
 

@@ -90,6 +90,23 @@ def token_axis(labels: Sequence[str], title: str, first: int = 0, most: int = 48
     }
 
 
+def row_axis(names: Sequence[str], margin: float = 0.6) -> dict:
+    """An axis of rows under each other, the first at the top, each with its name.
+
+    Args:
+        names: as plotly reads them: text of others has been escaped.
+        margin: room from the middle of the first and the last row to the edge; 0.5 ends at a cell's.
+    """
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": list(names),
+        "range": [len(names) - 1 + margin, -margin],
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
 def colour_bar(title: str, theme: Theme, **more) -> dict:
     """A slim colour bar with its title."""
     return {"title": {"text": title, "side": "right"}, "thickness": 12 * theme.scale, "outlinewidth": 0, **more}
@@ -118,4 +135,24 @@ def legend_above(figure: go.Figure, **more) -> go.Figure:
     return figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", **more},
+    )
+
+
+def click_targets(x: Sequence, y: Sequence, words: Sequence[str], size: int, **more) -> go.Scatter:
+    """Invisible marks over a heatmap's cells that say what a cell is: the heatmap gives no event when clicked.
+
+    Args:
+        words: of each cell, shown when it is pointed at.
+        size: of a mark, in pixels.
+        more: anything else that plotly's scatter takes.
+    """
+    return go.Scatter(
+        x=x,
+        y=y,
+        marker={"symbol": "square", "size": size, "opacity": 0.0},
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
+        selected={"marker": {"opacity": 0.0}},
+        unselected={"marker": {"opacity": 0.0}},
+        **{"mode": "markers", **more},
     )

@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from viz.components import component
-from viz.style import Theme, escaped, legend_above, styled
+from viz.style import Theme, escaped, legend_above, row_axis, styled
 
 
 @dataclass(frozen=True)
@@ -326,14 +326,7 @@ def price_figure(frame: pd.DataFrame, measure: str, theme: Theme) -> go.Figure:
             hovertemplate=f"{escaped(reader)}: %{{x}} {measure}<extra></extra>",
             marker=_marker(place, theme),
         )
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=list(rows.values()),
-        ticktext=samples,
-        range=[len(samples) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    figure.update_yaxes(**row_axis(samples, 0.5))
     figure.update_xaxes(title=measure, range=[0, frame[measure].max() * 1.04], side="bottom", zeroline=True)
     return legend_above(styled(figure, theme, 48 * len(samples) + 110))
 

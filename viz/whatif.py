@@ -9,7 +9,19 @@ import plotly.graph_objects as go
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, legend_above, shortened, styled, token_axis
+from viz.style import (
+    LIGHT,
+    Theme,
+    click_targets,
+    colour_bar,
+    escaped,
+    hatched,
+    legend_above,
+    row_axis,
+    shortened,
+    styled,
+    token_axis,
+)
 
 #: The two runs: name, role of the colour, hatch.
 RUNS = (("whole", "accent", ""), ("broken", "pin", "/"))
@@ -54,7 +66,7 @@ def next_token_bars(pair: Pair, theme: Theme = LIGHT) -> go.Figure:
     figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
     figure.update_xaxes(range=[0, 1.15], showgrid=False, tickformat=".0%", title="probability")
     names = [escaped(shortened(label)) for label in pair.labels]
-    figure.update_yaxes(tickmode="array", tickvals=rows, ticktext=names, showgrid=False, range=[len(rows) - 0.5, -0.5])
+    figure.update_yaxes(**row_axis(names, 0.5))
     return legend_above(figure, traceorder="normal")
 
 
@@ -120,19 +132,11 @@ def effect_map(
 
 
 def _targets(change: np.ndarray) -> go.Scatter:
-    """Invisible marks over the cells: a heatmap gives no event when clicked."""
+    """What is clicked, and what a cell says."""
     places = [(layer, head) for layer in range(change.shape[0]) for head in range(change.shape[1])]
     places = [where for where in places if not np.isnan(change[where])]
-    return go.Scatter(
-        x=[layer for layer, _ in places],
-        y=[head for _, head in places],
-        mode="markers",
-        marker={"symbol": "square", "size": 20, "opacity": 0.0},
-        customdata=[f"layer {layer}, head {head}: {change[layer, head]:+.2%}" for layer, head in places],
-        hovertemplate="%{customdata}<extra></extra>",
-        selected={"marker": {"opacity": 0.0}},
-        unselected={"marker": {"opacity": 0.0}},
-    )
+    words = [f"layer {layer}, head {head}: {change[layer, head]:+.2%}" for layer, head in places]
+    return click_targets([layer for layer, _ in places], [head for _, head in places], words, 20)
 
 
 def _frame(layer: int, head: int, colour: str, theme: Theme) -> dict:

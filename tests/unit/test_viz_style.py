@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from viz.bars import named_bars
-from viz.style import HATCHES, LIGHT, Theme, hatched, legend_above, styled
+from viz.style import HATCHES, LIGHT, Theme, click_targets, hatched, legend_above, row_axis, styled
 
 
 def test_a_hatch_lies_over_the_colour_that_is_there():
@@ -30,3 +30,18 @@ def test_named_bars_stand_in_order_with_their_names_and_numbers():
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;", "two", "two", "four", "five"), "text only as text"
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first at the top"
     assert bar.marker.pattern.shape == (*HATCHES, HATCHES[0])
+
+
+def test_rows_have_their_names_and_the_first_is_at_the_top():
+    axis = go.Figure().update_yaxes(**row_axis(["same", "same", "other"])).layout.yaxis
+    assert axis.tickvals == (0, 1, 2) and axis.ticktext == ("same", "same", "other"), "equal names stay two rows"
+    assert axis.range == (2.6, -0.6)
+    assert row_axis(["one", "two"], 0.5)["range"] == [1.5, -0.5]
+
+
+def test_what_is_clicked_cannot_be_seen():
+    marks = click_targets([1, 2], [3, 4], ["one", "two"], 20)
+    assert (marks.mode, marks.marker.opacity, marks.marker.size) == ("markers", 0, 20)
+    assert marks.selected.marker.opacity == marks.unselected.marker.opacity == 0
+    assert list(marks.customdata) == ["one", "two"]
+    assert click_targets([1], [1], ["one"], 9, mode="markers+text", text=["1"]).mode == "markers+text"
