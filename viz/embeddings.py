@@ -9,7 +9,7 @@ from plotly.colors import hex_to_rgb
 from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, escaped, legend_above, row_axis, shortened, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, panel_name, row_axis, shortened, styled
 
 #: Numbers written out under a bar-code, and how many stand in one line: legible on a phone.
 CELLS, CELLS_A_LINE = 24, 8
@@ -67,21 +67,9 @@ def row_strip(values: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
             row=row,
             col=1,
         )
-    for name, axis in (
-        ("all of them, line by line", "y"),
-        (f"the first {min(CELLS, len(values))}, outlined above, to read", "y2"),
-    ):
-        figure.add_annotation(
-            text=name,
-            x=0,
-            xref="x domain",
-            xanchor="left",
-            y=1,
-            yref=f"{axis} domain",
-            yanchor="bottom",
-            showarrow=False,
-            font={"color": theme.colour("muted")},
-        )
+    shown = f"the first {min(CELLS, len(values))}, outlined above, to read"
+    for row, name in enumerate(("all of them, line by line", shown), start=1):
+        figure.add_annotation(panel_name(name, row, theme))
     return figure
 
 

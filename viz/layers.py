@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.embeddings import BARS_A_LINE, in_lines, saturation, signed_cells
-from viz.style import LIGHT, Theme, escaped, legend_above, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, panel_name, styled
 
 #: Name, colour role, line style and mark of what is drawn by layer.
 _STREAM = ("the stream, as it leaves the layer", "ink", "solid", "circle")
@@ -128,17 +128,7 @@ def norm_strips(strips: Sequence[tuple[str, np.ndarray]], theme: Theme = LIGHT) 
     for row, ((name, values), lines) in enumerate(zip(strips, drawn, strict=True), start=1):
         limit = saturation(values)
         figure.add_trace(signed_cells(lines, limit, theme, xgap=0), row=row, col=1)
-        figure.add_annotation(
-            text=f"{escaped(name)}: full colour at ±{limit:.3g}",
-            x=0,
-            xref="x domain",
-            xanchor="left",
-            y=1,
-            yref=f"y{row if row > 1 else ''} domain",
-            yanchor="bottom",
-            showarrow=False,
-            font={"color": theme.colour("muted")},
-        )
+        figure.add_annotation(panel_name(f"{escaped(name)}: full colour at ±{limit:.3g}", row, theme))
     styled(figure, theme, sum(pixels) + 34 * (len(strips) - 1) + 36, margin={"l": 8, "r": 8, "t": 28, "b": 4})
     figure.update_traces(ygap=1)
     figure.update_xaxes(visible=False)

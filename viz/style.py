@@ -107,6 +107,26 @@ def row_axis(names: Sequence[str], margin: float = 0.6) -> dict:
     }
 
 
+def panel_name(text: str, row: int, theme: Theme) -> dict:
+    """An annotation: what one panel of a figure of rows shows, written above its left end.
+
+    Args:
+        text: as plotly reads it: text of others has been escaped.
+        row: of the panel, from 1.
+    """
+    return {
+        "text": text,
+        "x": 0,
+        "xref": "x domain",
+        "xanchor": "left",
+        "y": 1,
+        "yref": f"y{row if row > 1 else ''} domain",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"color": theme.colour("muted")},
+    }
+
+
 def colour_bar(title: str, theme: Theme, **more) -> dict:
     """A slim colour bar with its title."""
     return {"title": {"text": title, "side": "right"}, "thickness": 12 * theme.scale, "outlinewidth": 0, **more}

@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from viz.bars import named_bars
-from viz.style import HATCHES, LIGHT, Theme, click_targets, hatched, legend_above, row_axis, styled
+from viz.style import HATCHES, LIGHT, Theme, click_targets, hatched, legend_above, panel_name, row_axis, styled
 
 
 def test_a_hatch_lies_over_the_colour_that_is_there():
@@ -45,3 +45,9 @@ def test_what_is_clicked_cannot_be_seen():
     assert marks.selected.marker.opacity == marks.unselected.marker.opacity == 0
     assert list(marks.customdata) == ["one", "two"]
     assert click_targets([1], [1], ["one"], 9, mode="markers+text", text=["1"]).mode == "markers+text"
+
+
+def test_a_panels_name_stands_above_its_own_panel():
+    first, second = (panel_name("what it shows", row, LIGHT) for row in (1, 2))
+    assert (first["yref"], second["yref"]) == ("y domain", "y2 domain")
+    assert first["y"] == 1 and first["yanchor"] == "bottom"
