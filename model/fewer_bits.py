@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from transformers import DynamicCache
 
+from model.errors import SettingRefused
 from model.generation import generate
 from model.kv_cache import cache_bytes, quantised_cache
 from model.language_model import LanguageModel
@@ -78,3 +80,28 @@ def _continued(lm: LanguageModel, prompt: Tokens, bits: int, cache, tokens: int)
         size = size or cache_bytes(cache)
         steps.append(step)
     return KeptIn(bits, size, tuple(step.draw.id for step in steps), torch.stack([step.logits for step in steps]))
+
+
+def likeliest_together(runs: Sequence[KeptIn], step: int, shown: int) -> tuple[list[int], np.ndarray]:
+    """The next token of several runs at one pass.
+
+    Args:
+        shown: how many of each run's likeliest tokens are told apart.
+
+    Returns:
+        The token IDs told apart, those of the first run first; probabilities (runs, tokens + 1),
+        the last column all other tokens.
+    """
+    probabilities = [run.logits[step].softmax(-1) for run in runs]
+    ids = list(dict.fromkeys(id for each in probabilities for id in each.topk(shown).indices.tolist()))
+    bars = np.array([each[ids].tolist() for each in probabilities])
+    return ids, np.column_stack([bars, 1 - bars.sum(axis=1)])
+
+
+def why_not_in_fewer_bits(lm: LanguageModel) -> str:
+    """Why this model's cache cannot be kept in fewer bits here; empty if it can."""
+    try:
+        quantised_cache(lm.module.config, lm.architecture, 8)
+    except SettingRefused as problem:
+        return str(problem)
+    return ""

@@ -1,14 +1,9 @@
 """What a cache keeps, looked at: the rows of one head, and the bytes that must be there by formula."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from model.architecture import Architecture
-from model.errors import SettingRefused
-from model.fewer_bits import KeptIn
-from model.kv_cache import CacheRows, quantised_cache
-from model.language_model import LanguageModel
+from model.kv_cache import CacheRows
 
 
 def head_rows(rows: CacheRows, layer: int, kv_head: int, seen: int) -> tuple[int, np.ndarray, np.ndarray]:
@@ -39,28 +34,3 @@ def kept_values(architecture: Architecture, seen: int) -> int:
     layers = architecture.layers - architecture.windowed_layers
     held = layers * everywhere + architecture.windowed_layers * windowed
     return 2 * architecture.kv_heads * architecture.head_size * held
-
-
-def likeliest_together(runs: Sequence[KeptIn], step: int, shown: int) -> tuple[list[int], np.ndarray]:
-    """The next token of several runs at one pass.
-
-    Args:
-        shown: how many of each run's likeliest tokens are told apart.
-
-    Returns:
-        The token IDs told apart, those of the first run first; probabilities (runs, tokens + 1),
-        the last column all other tokens.
-    """
-    probabilities = [run.logits[step].softmax(-1) for run in runs]
-    ids = list(dict.fromkeys(id for each in probabilities for id in each.topk(shown).indices.tolist()))
-    bars = np.array([each[ids].tolist() for each in probabilities])
-    return ids, np.column_stack([bars, 1 - bars.sum(axis=1)])
-
-
-def why_not_in_fewer_bits(lm: LanguageModel) -> str:
-    """Why this model's cache cannot be kept in fewer bits here; empty if it can."""
-    try:
-        quantised_cache(lm.module.config, lm.architecture, 8)
-    except SettingRefused as problem:
-        return str(problem)
-    return ""

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.kept import why_not_in_fewer_bits
+from model.fewer_bits import why_not_in_fewer_bits
 from pages.shared import anatomy, fewer_bits_parts, fit_parts, frame, measuring, prose
 from pages.shared import cache_parts as parts
 from pages.shared import calculator_parts as calculator

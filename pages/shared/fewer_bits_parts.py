@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Iterator
 
 from model.cost import stored_bits
-from model.fewer_bits import KeptIn, kept_in_fewer_bits
-from model.kept import kept_values, likeliest_together
+from model.fewer_bits import KeptIn, kept_in_fewer_bits, likeliest_together
+from model.kept import kept_values
 from model.kv_cache import BACKEND, group_size
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson

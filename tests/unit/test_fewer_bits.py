@@ -9,7 +9,7 @@ from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 import model
 from model import SettingRefused, TextRefused
 from model.cost import kv_bytes, kv_values, stored_bits
-from model.fewer_bits import KeptIn, kept_in_fewer_bits
+from model.fewer_bits import KeptIn, kept_in_fewer_bits, likeliest_together, why_not_in_fewer_bits
 from model.kv_cache import cache_bytes, group_size, held_positions, quantised_cache
 from tests import tiny
 
@@ -162,3 +162,17 @@ def test_an_unused_quantised_cache_is_empty(default_model):
     cache = quantised_cache(default_model.module.config, default_model.architecture, 8)
     assert cache_bytes(cache) == 0 and held_positions(cache) == (0,) * 30
     assert held_positions(DynamicCache(config=default_model.module.config)) == (0,) * 30
+
+
+def test_tokens_of_several_runs_are_told_apart_once():
+    exact = KeptIn(32, 0, (0,), torch.tensor([[3.0, 2.0, 1.0, 0.0, -1.0]]))
+    other = KeptIn(2, 0, (0,), torch.tensor([[2.0, 0.0, 3.0, 1.0, -1.0]]))
+    ids, bars = likeliest_together([exact, other], step=0, shown=2)
+    assert ids == [0, 1, 2]
+    assert bars.shape == (2, 4) and bars.sum(axis=1) == pytest.approx([1, 1])
+    assert bars[0, 0] > bars[0, 1] > bars[0, 2]
+
+
+def test_models_with_windows_are_refused_with_a_sentence():
+    assert "window" in why_not_in_fewer_bits(tiny.explained("mistral, window 6"))
+    assert why_not_in_fewer_bits(tiny.explained("gpt2")) == ""

@@ -7,8 +7,7 @@ from transformers import MistralConfig, MistralForCausalLM
 import model
 from model.cost import kv_bytes
 from model.errors import SettingRefused
-from model.fewer_bits import KeptIn
-from model.kept import head_rows, kept_positions, kept_values, likeliest_together, why_not_in_fewer_bits
+from model.kept import head_rows, kept_positions, kept_values
 from model.published import architectures
 from model.sizing import Sizing, whole_number
 from model.timing import measure_writing
@@ -47,20 +46,6 @@ def test_rows_are_the_caches_own():
     assert first == 0
     assert torch.equal(torch.from_numpy(keys), writing.rows.keys[2][1, :10])
     assert torch.equal(torch.from_numpy(values), writing.rows.values[2][1, :10])
-
-
-def test_tokens_of_several_runs_are_told_apart_once():
-    exact = KeptIn(32, 0, (0,), torch.tensor([[3.0, 2.0, 1.0, 0.0, -1.0]]))
-    other = KeptIn(2, 0, (0,), torch.tensor([[2.0, 0.0, 3.0, 1.0, -1.0]]))
-    ids, bars = likeliest_together([exact, other], step=0, shown=2)
-    assert ids == [0, 1, 2]
-    assert bars.shape == (2, 4) and bars.sum(axis=1) == pytest.approx([1, 1])
-    assert bars[0, 0] > bars[0, 1] > bars[0, 2]
-
-
-def test_models_with_windows_are_refused_with_a_sentence():
-    assert "window" in why_not_in_fewer_bits(tiny.explained("mistral, window 6"))
-    assert why_not_in_fewer_bits(tiny.explained("gpt2")) == ""
 
 
 @pytest.mark.parametrize("name", architectures())

@@ -47,6 +47,17 @@ def test_no_folder_imports_what_it_may_not(where):
         assert not forbidden, f"{name} imports {forbidden}"
 
 
+def test_the_model_is_run_in_one_place():
+    """There it waits for its turn, is edited, recorded and timed; a run past it would disturb everybody's."""
+    running = {
+        file.name
+        for file in files("model")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "module"
+    }
+    assert running == {"forward.py"}
+
+
 def test_only_component_files_of_viz_import_streamlit():
     for file in files("viz"):
         name = file.relative_to(ROOT / "viz").as_posix()
