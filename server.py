@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from pages.shared.room import ROOM
+from pages.shared.visitors import VISITORS
 
 # Before torch reads it. By default torch's threads wait for each other by spinning: on a machine
 # that also draws the page, one that has lost its core holds the other up for tenths of a second.
@@ -45,7 +45,7 @@ class BaseUrl:
     async def __call__(self, scope, receive, send):
         if scope["type"] == "websocket":
             await ready.wait()
-            with ROOM.visit():
+            with VISITORS.visit():
                 await self.app(scope, receive, send)
             return
         if scope["type"] != "http" or "/_stcore/" in scope["path"] or _is_file(scope["path"]):

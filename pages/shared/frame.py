@@ -20,9 +20,9 @@ from model.sampling import penalised
 from model.tokens import extended
 from pages.shared import prose
 from pages.shared.limits import LIMITS
-from pages.shared.room import ROOM
 from pages.shared.state import View, view, write_address
 from pages.shared.store import opened_model, shared_trace
+from pages.shared.visitors import VISITORS
 from viz import palette
 from viz.strip import Chip, token_strip
 from viz.style import Theme
@@ -204,9 +204,9 @@ def _admit() -> None:
     """Let a new visitor in if there is room; who is in already stays."""
     if "admitted" in st.session_state:
         return
-    if ROOM.is_over_full:
+    if VISITORS.is_over_full:
         st.warning(
-            f"There is room for {ROOM.most:,} visitors at once, and all places are taken. Load the page again when "
+            f"There is room for {VISITORS.most:,} visitors at once, and all places are taken. Load the page again when "
             "somebody has left.",
             icon=":material/group:",
         )

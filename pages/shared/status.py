@@ -6,15 +6,15 @@ import statistics
 import psutil
 
 from model.queue import LINE
-from pages.shared.room import ROOM
 from pages.shared.store import measurements, results
+from pages.shared.visitors import VISITORS
 
 
 def status() -> dict[str, float]:
     """What the server has to do and what it holds, in visitors, seconds and bytes."""
     waits = sorted(LINE.waits)
     return {
-        "visitors": ROOM.present,
+        "visitors": VISITORS.present,
         "model_turns": len(waits),
         "model_wait_median_s": statistics.median(waits) if waits else 0.0,
         "model_wait_p95_s": waits[int(0.95 * (len(waits) - 1))] if waits else 0.0,

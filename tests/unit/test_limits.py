@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pages.shared.limits import Limits, limits_from
-from pages.shared.room import Room
+from pages.shared.visitors import Visitors
 
 
 def test_without_names_in_the_environment_the_defaults_hold():
@@ -39,16 +39,16 @@ def test_the_server_does_not_start_on_a_bound_that_is_none():
 
 
 def test_a_room_is_over_full_while_one_too_many_is_in_it():
-    room = Room(1)
-    with room.visit():
-        assert not room.is_over_full
-        with room.visit():
-            assert room.present == 2 and room.is_over_full
-        assert not room.is_over_full
-    assert room.present == 0
+    here = Visitors(1)
+    with here.visit():
+        assert not here.is_over_full
+        with here.visit():
+            assert here.present == 2 and here.is_over_full
+        assert not here.is_over_full
+    assert here.present == 0
 
 
 def test_a_room_without_a_bound_is_never_over_full():
-    room = Room(0)
-    with room.visit(), room.visit():
-        assert not room.is_over_full
+    here = Visitors(0)
+    with here.visit(), here.visit():
+        assert not here.is_over_full

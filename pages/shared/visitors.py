@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pages.shared.limits import LIMITS
 
 
-class Room:
+class Visitors:
     """The visitors of this server, counted by their open connections.
 
     Args:
@@ -41,4 +41,4 @@ class Room:
         return bool(self.most) and self._present > self.most
 
 
-ROOM = Room(LIMITS.sessions)
+VISITORS = Visitors(LIMITS.sessions)
