@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
-from viz.components import component, packed
+from viz.components import component, packed, reported
 
 #: Arrays of a picture that are drawn as strips, each with a colour scale of its own. The residual
 #: stream is drawn as a line, and stands with its values in the table.
@@ -169,7 +168,7 @@ def draw_loop(
 
     def tell(listener: Callable, name: str) -> Callable[[], None]:
         # Streamlit's callbacks take no arguments: the value waits in the session state.
-        return lambda: listener(st.session_state[key][name])
+        return lambda: listener(reported(key, name))
 
     return component("loop")(
         key=key,

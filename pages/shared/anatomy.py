@@ -46,7 +46,8 @@ def figure(
 
 
 def _clicked(key: str, on_click: Callable[[float, float], None]) -> None:
-    points = st.session_state[key].selection.points
+    state = st.session_state.get(key)  # gone where a run was cut short
+    points = state.selection.points if state else ()
     if points:
         on_click(points[0]["x"], points[0]["y"])
 

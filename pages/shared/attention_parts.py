@@ -10,6 +10,7 @@ from pages.shared.frame import Lesson
 from pages.shared.state import View
 from pages.shared.store import shared_overview
 from viz import attention as figures
+from viz.components import reported
 
 
 def overview_alt(overview: Overview) -> str:
@@ -41,7 +42,7 @@ def overview_table(overview: Overview):
 
 def take_head(view: View, shape: Architecture) -> None:
     """The head chosen in the overview, checked: it comes from a browser."""
-    chosen = st.session_state.head_grid.get("chosen") or {}
+    chosen = reported("head_grid", "chosen") or {}
     layer, head = chosen.get("layer"), chosen.get("head")
     if isinstance(layer, int) and isinstance(head, int) and 0 <= layer < shape.layers and 0 <= head < shape.query_heads:
         view.layer, view.head, view.key = layer, head, -1

@@ -24,6 +24,7 @@ from pages.shared.state import View, view, write_address
 from pages.shared.store import opened_model, shared_trace
 from pages.shared.visitors import VISITORS
 from viz import palette
+from viz.components import reported
 from viz.strip import Chip, token_strip
 from viz.style import Theme
 
@@ -431,7 +432,7 @@ def _strip(state: View, tokens: Tokens, prompt_length: int) -> None:
 
 def take_position(key: str, state: View, count: int) -> None:
     """The position that the component ``key`` reports, checked: it comes from a browser."""
-    position = st.session_state[key].get("selected")
+    position = reported(key, "selected")
     if isinstance(position, int) and 0 <= position < count:
         state.position, state.key = position, -1
 

@@ -92,7 +92,7 @@ def show_loop(lesson: Lesson) -> None:
         on_open=lambda name: st.session_state.update(open_page=name),
     )
     wanted = st.session_state.pop("open_page", None)
-    if wanted in PAGES:
+    if isinstance(wanted, str) and wanted in PAGES:
         st.switch_page(PAGES[wanted].file)
     _tables(drawing)
 

@@ -105,7 +105,7 @@ def visit(browser):
     contexts, wrong = [], []
 
     def opened(address: str, refuse_dialogs: bool = False, **options) -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, **options)
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}} | options)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()

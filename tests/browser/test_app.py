@@ -20,61 +20,64 @@ def chips(page: Page) -> Locator:
 PATHS = {slug: "/" if slug == "home" else f"/{slug}" for slug in PAGES}
 
 
-@pytest.mark.parametrize("slug", PAGES)
-def test_a_cold_deep_link_opens_the_whole_page(slug, visit, tmp_path):
-    """The first visit of a fresh process goes straight to the page."""
+@pytest.mark.parametrize("slug", ["attention", "planner"])
+def test_the_first_visit_of_a_fresh_process_goes_straight_to_a_page(slug, visit, tmp_path):
+    """What Streamlit knows of the pages depends on what this process has shown before."""
     with served(tmp_path / "log") as address:
-        page = visit(f"{address}{PATHS[slug]}?layer=3&head=2&prompt={quote('The cat sat on the mat')}")
-        expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[slug].question)
-        expect(chips(page)).to_have_count(6)
-        for other in PAGES.values():
-            expect(page.get_by_test_id("stSidebar").get_by_role("link", name=other.name)).to_be_visible()
-        expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
-        settled(page)
-        assert "layer=3" in page.url and "head=2" in page.url
+        page = visit(f"{address}{PATHS[slug]}")
+        is_whole(page, slug)
         page.close()  # before its server goes: a page left alone asks for it again and again
     assert "Traceback" not in (tmp_path / "log").read_text()  # G07: nothing is logged at the start
 
 
 @pytest.mark.parametrize("slug", PAGES)
-def test_a_phone_has_no_sideways_overflow(slug, visit, server):
-    page = visit(f"{server}{PATHS[slug]}", is_mobile=True, has_touch=True, screen={"width": 390, "height": 844})
-    page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
+def test_a_cold_deep_link_opens_the_whole_page(slug, visit, server):
+    page = visit(f"{server}{PATHS[slug]}?layer=3&head=2&prompt={quote('The cat sat on the mat')}")
+    is_whole(page, slug)
+    expect(chips(page)).to_have_count(6)
+    for other in PAGES.values():
+        expect(page.get_by_test_id("stSidebar").get_by_role("link", name=other.name)).to_be_visible()
     settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 1
+    assert "layer=3" in page.url and "head=2" in page.url
 
 
-HOSTILE_ADDRESSES = [
-    "?layer=999&head=-4&position=1e9&key=x&branch=77&t=nan&top_p=inf&seed=-1&model=..%2F..%2Fetc%2Fpasswd",
-    "?prompt=%3Cscript%3Ealert(1)%3C%2Fscript%3E%00%01%E2%80%AE&written=9.9.9~x&unknown=1&unknown=2&model=gpt2",
-]
-
-
-@pytest.mark.parametrize("slug", PAGES)
-@pytest.mark.parametrize("query", HOSTILE_ADDRESSES)
-def test_a_hostile_address_gives_a_page_and_runs_nothing(slug, query, visit, server):
-    page = visit(f"{server}{PATHS[slug]}{query}", refuse_dialogs=True)
+def is_whole(page: Page, slug: str) -> None:
+    """The page asked for has come, to its end."""
     expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[slug].question)
     expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
 
 
 #: Kinds A25, A26, A31 and A05 in one text.
-LITERAL = "cost $x and y$ end :smile: :red[x] :material/home: <- <b>x</b> &lt; a<br>b مرحبا بالعالم"
+LITERAL = (
+    "cost $x and y$ end :smile: :red[x] :material/home: <- <b>x</b> &lt; a<br>b <script>alert(1)</script> مرحبا بالعالم"
+)
+HOSTILE = (
+    "layer=999&head=-4&position=1e9&key=x&branch=77&t=nan&top_p=inf&seed=-1&model=..%2F..%2Fetc%2Fpasswd"
+    f"&written=9.9.9~x&unknown=1&unknown=2&prompt={quote(LITERAL)}"
+)
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.mark.parametrize("slug", PAGES)
-def test_text_is_shown_as_it_is(slug, visit, server):
-    """No formula, emoji, colour or tag comes of what a visitor typed."""
-    page = visit(f"{server}{PATHS[slug]}?prompt={quote(LITERAL)}")
-    expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
+def test_a_hostile_address_on_a_phone(slug, visit, server):
+    """Nothing runs, nothing overflows, and no formula, emoji, colour or tag comes of what a visitor typed."""
+    page = visit(
+        f"{server}{PATHS[slug]}?{HOSTILE}",
+        refuse_dialogs=True,
+        is_mobile=True,
+        has_touch=True,
+        screen=PHONE,
+        viewport=PHONE,
+    )
+    is_whole(page, slug)
     expect(chips(page)).not_to_have_count(0)
-    strip = "".join(chips(page).locator(".text").all_inner_texts())
-    assert strip.replace("␣", " ") == LITERAL
+    assert "".join(chips(page).locator(".text").all_inner_texts()).replace("␣", " ") == LITERAL
     main = page.get_by_test_id("stMain")
     expect(main.locator(".katex")).to_have_count(0)
     expect(main.get_by_text("😄")).to_have_count(0)
     assert not main.evaluate("node => [...node.querySelectorAll('b')].some(b => b.textContent === 'x')")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 1
 
 
 def test_two_visitors_with_other_texts_and_models_never_see_each_others_data(visit, server):

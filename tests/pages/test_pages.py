@@ -17,15 +17,15 @@ HOSTILE = {
     "A10 tabs and newlines": "def f(x):\n\treturn x\n",
     "A13 a lost control character": "a\x04b",
     "A16 a control token as text": "<|im_start|> hi",
-    "A20 a thousand letters": "a" * 1000,
     "A25 mathematics": "cost $x and y$ end",
     "A26 markdown and emoji codes": ":smile: :red[x] :material/home: **b** [l](http://x) <-",
     "A28 A34 repeated tokens": "the the the",
     "A29 numbers and dates": "1 2 10 1996 2020-01-02",
     "A31 tags": "</s> <b>x</b> a<br>b &lt;",
     "combining marks": "e\u0301\u0301\u0301 Z\u0300\u0301\u0302",
-    "one token": "a",
 }
+#: All of them at once, and two that only count alone.
+TEXTS = {"all kinds": "\n".join(HOSTILE.values()), "A20 a thousand letters": "a" * 1000, "one token": "a"}
 
 
 @pytest.mark.parametrize("slug", PAGES)
@@ -37,14 +37,13 @@ def test_a_page_opens_cold_and_is_whole(slug):
     assert page.get("bidi_component"), "the token strip is missing"
 
 
-@pytest.mark.parametrize("case", HOSTILE)
+@pytest.mark.parametrize("case", TEXTS)
 @pytest.mark.parametrize("slug", PAGES)
 def test_hostile_text_raises_nothing(slug, case):
-    text = HOSTILE[case]
-    page = opened(slug, prompt=text)
+    page = opened(slug, prompt=TEXTS[case])
     assert not page.exception, page.exception
     for element in (*page.markdown, *page.caption, *page.warning):
-        assert text not in element.value, "user text in markdown"
+        assert not any(text in element.value for text in HOSTILE.values()), "user text in markdown"
 
 
 def test_a_widget_begins_with_the_value_of_the_address_at_every_run():
@@ -92,14 +91,22 @@ def test_a20_too_much_text_is_counted_and_refused(slug):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"layer": "999", "head": "-5", "position": "77", "key": "99"},
-        {"layer": "x", "t": "nan", "top_p": "0", "top_k": "1e9", "seed": "-1", "min_p": "inf"},
+        {"layer": "999", "head": "-5", "position": "77", "key": "99", "step": "-9", "kv_head": "99", "shape": "<x>"}
+        | {"context": "0", "typical": "-3", "requests": "1e9", "cache_bits": "3", "weight_bits": "x", "gpu": "../x"},
+        {
+            "layer": "x",
+            "t": "nan",
+            "top_p": "0",
+            "top_k": "1e9",
+            "seed": "-1",
+            "min_p": "inf",
+            "step": "77",
+            "overhead": "inf",
+        },
         {"model": "../../etc/passwd", "written": "1.2~~3.x", "branch": "7"},
         {"model": "<script>alert(1)</script>", "classroom": "9"},
         {"t": "0", "written": "7042.30.198", "position": "6"},
         {"written": "2"},
-        {"step": "-9", "kv_head": "99", "shape": "<x>", "context": "0", "typical": "-3", "requests": "1e9"},
-        {"cache_bits": "3", "weight_bits": "x", "gpu": "../x", "overhead": "inf", "step": "77"},
         {"written": "0.2.7042.0~1.1.1", "branch": "1"},
     ],
 )

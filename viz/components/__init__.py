@@ -33,6 +33,16 @@ def component(name: str, scripts: tuple[str, ...] = ()) -> Callable:
     )
 
 
+def reported(key: str, event: str) -> object:
+    """What the component ``key`` has just reported; None if nothing.
+
+    Where a run was cut short, Streamlit may have let go of the component before it hears of the
+    click: then the click is lost, and not the page.
+    """
+    state = st.session_state.get(key)
+    return None if state is None else state.get(event)
+
+
 def packed(values: np.ndarray) -> dict:
     """An array as a component receives it: base64 of little-endian float32, and its shape."""
     array = np.ascontiguousarray(values, dtype="<f4")
