@@ -176,7 +176,7 @@ def test_listeners_hear_the_value_that_was_chosen(picture, monkeypatch):
     mounted = {}
     monkeypatch.setattr(loop, "component", lambda name: lambda **given: mounted.update(given))
     state = {"home": {"selected": 3, "layer": 2, "head": 0, "open": "tokens"}}
-    monkeypatch.setattr(loop.st, "session_state", state)
+    monkeypatch.setattr(loop, "reported", lambda key, event: state[key][event])
     heard = []
     loop.draw_loop(picture, "home", *[heard.append] * 4)
     for name in state["home"]:
