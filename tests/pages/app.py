@@ -77,7 +77,12 @@ def _look_while(page: AppTest, is_running: Callable[[], bool]) -> None:
 
 @contextmanager
 def forward_passes(lm: LanguageModel) -> Iterator[list[int]]:
-    """A list that grows by one with every forward pass of the model."""
+    """A list that grows by one with every forward pass of the model.
+
+    Measurements that earlier tests have left behind end first: their passes are not the block's.
+    """
+    for thread in waiting.working():
+        thread.join(timeout=PATIENCE)
     passes: list[int] = []
     hook = lm.module.register_forward_hook(lambda *_: passes.append(1))
     try:
