@@ -35,22 +35,55 @@ def styled(figure: go.Figure, theme: Theme, height: int, **layout) -> go.Figure:
         height: in pixels, before the theme's scale.
         layout: anything more for plotly's layout.
     """
-    ink, line = theme.colour("ink"), theme.colour("line")
-    axis = {"gridcolor": line, "linecolor": line, "zerolinecolor": line, "automargin": True, "fixedrange": True}
-    figure.update_layout(
-        template="none",
-        height=round(height * theme.scale),
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "Source Sans, sans-serif", "size": 14 * theme.scale, "color": ink},
-        hoverlabel={"bgcolor": theme.colour("surface"), "font": {"size": 14 * theme.scale, "color": ink}},
-        showlegend=False,
-        dragmode=False,
-        modebar={"remove": ["select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d"]},
-    )
-    figure.update_xaxes(**axis).update_yaxes(**axis)
-    return figure.update_layout(**layout)
+    # Put together as one dictionary and set once: plotly's own updates take ten times as long.
+    whole = figure.layout.to_plotly_json()
+    whole.pop("template", None)
+    _merge(whole, _look(theme, height))
+    for name in _axes(whole):
+        _merge(whole.setdefault(name, {}), _axis_look(theme))
+    _merge(whole, {name: _plain(value) for name, value in layout.items()})
+    figure.layout = whole
+    return figure
+
+
+def _look(theme: Theme, height: int) -> dict:
+    """The layout that all figures share."""
+    ink = theme.colour("ink")
+    return {
+        "height": round(height * theme.scale),
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "Source Sans, sans-serif", "size": 14 * theme.scale, "color": ink},
+        "hoverlabel": {"bgcolor": theme.colour("surface"), "font": {"size": 14 * theme.scale, "color": ink}},
+        "showlegend": False,
+        "dragmode": False,
+        "modebar": {"remove": ["select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d"]},
+    }
+
+
+def _axis_look(theme: Theme) -> dict:
+    line = theme.colour("line")
+    return {"gridcolor": line, "linecolor": line, "zerolinecolor": line, "automargin": True, "fixedrange": True}
+
+
+def _axes(layout: dict) -> list[str]:
+    """The names of the axes: those of the panels, or the two that every figure has."""
+    return [name for name in layout if name.startswith(("xaxis", "yaxis"))] or ["xaxis", "yaxis"]
+
+
+def _plain(value: object) -> object:
+    """A part of a layout as plotly writes it, dictionaries all the way down."""
+    return value.to_plotly_json() if hasattr(value, "to_plotly_json") else value
+
+
+def _merge(into: dict, more: dict) -> None:
+    """Put ``more`` into ``into``, dictionaries one in the other."""
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            _merge(into[name], value)
+        else:
+            into[name] = value
 
 
 def escaped(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
@@ -21,12 +22,18 @@ class Kept:
 
 @dataclass
 class _Entry:
+    """A result, there or to come; its size is asked once, since adding up many tensors takes a while."""
+
     future: Future = field(default_factory=Future)
     used: float = field(default_factory=monotonic)
 
     @property
     def is_there(self) -> bool:
         return self.future.done() and not self.future.exception()
+
+    @cached_property
+    def nbytes(self) -> int:
+        return self.future.result().nbytes
 
 
 class SharedResults:
@@ -88,7 +95,7 @@ class SharedResults:
     def nbytes(self) -> int:
         """Bytes of the results that are kept."""
         with self._lock:
-            return sum(each.future.result().nbytes for each in self._entries.values() if each.is_there)
+            return sum(each.nbytes for each in self._entries.values() if each.is_there)
 
     def _touch(self, key: Hashable) -> None:
         self._entries.move_to_end(key)
@@ -105,7 +112,7 @@ class SharedResults:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        done = [(key, each.future.result().nbytes) for key, each in self._entries.items() if each.is_there]
+        done = [(key, each.nbytes) for key, each in self._entries.items() if each.is_there]
         total = sum(size for _, size in done)
         for key, size in done[:-1]:
             if total <= self._limit:
