@@ -97,12 +97,3 @@ def depths(layers: int) -> list[int]:
     """A few layers from the first to the last, closer together at the end, where guesses change."""
     picked = {0, layers // 3, 2 * layers // 3, layers - 4, layers - 2, layers - 1}
     return sorted(layer for layer in picked if 0 <= layer < layers)
-
-
-def guesses(run: Trace, position: int, layers: list[int]) -> list[tuple[int, int, float]]:
-    """(layer, token ID, probability) of the likeliest token if each of ``layers`` were the last."""
-    found = []
-    for layer in layers:
-        probabilities = run.lens(layer, position).double().softmax(-1)
-        found.append((layer, int(probabilities.argmax()), float(probabilities.max())))
-    return found

@@ -37,6 +37,10 @@ class LensColumn:
     ranks: np.ndarray
     chances: np.ndarray
 
+    def best(self, layer: int) -> tuple[int, float]:
+        """The likeliest token after ``layer`` (−1: before layer 0), and its probability."""
+        return int(self.ids[layer + 1, 0]), float(self.probabilities[layer + 1, 0])
+
     @property
     def settled(self) -> int:
         """The first step from which ``final`` stays in the first place to the end."""

@@ -5,11 +5,12 @@ import streamlit as st
 import model
 from model import ExplainerError, Stop
 from model.head_view import HeadView
-from model.journey import depths, guesses, journey, stream_check
+from model.journey import depths, journey, stream_check
 from pages.shared import anatomy, prose
 from pages.shared.frame import MAX_TOKENS, PAGES, Lesson
 from pages.shared.limits import LIMITS
 from pages.shared.state import MAX_BRANCH_TOKENS, MAX_BRANCHES, View
+from pages.shared.store import shared_lens_column
 from viz.loop import Candidate, Drawn, Guess, LoopPicture, draw_loop, loop_table
 
 #: Positions drawn at most, numbers of a stream vector drawn, tokens told apart at the end.
@@ -19,7 +20,6 @@ WINDOW, SHOWN, CANDIDATES = 14, 96, 10
 def picture(lesson: Lesson) -> LoopPicture:
     """The values of this run that the picture of the loop shows."""
     view, run, shape = lesson.view, lesson.trace, lesson.lm.architecture
-    labels = lesson.lm.vocabulary.labels
     window = _window(len(lesson.tokens), lesson.selected)
     through = journey(run, view.layer, view.head, window, SHOWN)
     choice, offers = lesson.choice(lesson.selected), lesson.offers(lesson.selected)
@@ -47,7 +47,7 @@ def picture(lesson: Lesson) -> LoopPicture:
         stream_out=through.stream_out,
         hidden_size=shape.hidden_size,
         head_size=shape.head_size,
-        lens=[Guess(layer, labels[id], p) for layer, id, p in guesses(run, lesson.selected, depths(shape.layers))],
+        lens=_guesses(lesson),
         candidates=[Candidate(*each) for each in shown],
         rest_count=shape.vocabulary_size - len(shown),
         rest_probability=offers.rest(len(shown)),
@@ -62,6 +62,13 @@ def _window(total: int, selected: int) -> slice:
     """The last positions, or those up to the selected one where it lies before them."""
     start = max(0, min(total - WINDOW, selected))
     return slice(start, min(start + WINDOW, total))
+
+
+def _guesses(lesson: Lesson) -> list[Guess]:
+    """What a few layers would answer if each were the last."""
+    column = shared_lens_column(lesson.trace, lesson.selected)
+    best = ((layer, *column.best(layer)) for layer in depths(lesson.lm.architecture.layers))
+    return [Guess(layer, lesson.lm.vocabulary.labels[id], p) for layer, id, p in best]
 
 
 def _drawn(lesson: Lesson, choice) -> Drawn | None:
@@ -351,9 +358,8 @@ def addition(lesson: Lesson) -> None:
 def check(lesson: Lesson) -> None:
     """At which depth does the answer appear? This run decides."""
     layers = lesson.lm.architecture.layers
-    found = guesses(lesson.trace, lesson.selected, list(range(layers)))
-    final = found[-1][1]
-    settled = next(layer for layer in range(layers) if all(id == final for _, id, _ in found[layer:]))
+    column = shared_lens_column(lesson.trace, lesson.selected)
+    settled = max(0, column.settled - 1)  # step 0 is before layer 0
     third = min(2, 3 * settled // layers)
     anatomy.check_yourself(
         "home",
@@ -363,10 +369,10 @@ def check(lesson: Lesson) -> None:
         lambda: prose.say(
             "For this text the guess is {token} from layer {settled} on, of {layers} (0 to {last})."
             + (" Before that it was {other}." if settled else ""),
-            token=lesson.lm.vocabulary.labels[final],
+            token=lesson.lm.vocabulary.labels[column.final],
             settled=settled,
             layers=layers,
             last=layers - 1,
-            other=lesson.lm.vocabulary.labels[found[max(0, settled - 1)][1]],
+            other=lesson.lm.vocabulary.labels[column.best(settled - 1)[0]],
         ),
     )

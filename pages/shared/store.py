@@ -140,6 +140,11 @@ def shared_lens(run: Trace, positions: range) -> LensGrid:
     return LensGrid(positions.start, list(columns.values()))
 
 
+def shared_lens_column(run: Trace, position: int) -> LensColumn:
+    """The lens at one position."""
+    return shared_lens(run, range(position, position + 1)).columns[0]
+
+
 def lens_is_known(run: Trace, positions: range) -> bool:
     """Whether nothing is left to be worked out for :func:`shared_lens`."""
     return all(_lens_columns(run, positions).values())
