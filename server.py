@@ -11,7 +11,7 @@ import threading
 from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -21,11 +21,35 @@ from pages.shared.visitors import VISITORS
 # Before torch reads it. By default torch's threads wait for each other by spinning: on a machine
 # that also draws the page, one that has lost its core holds the other up for tenths of a second.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Before the hub's library reads it: the server never asks the hub; `python -m model.prepare` does.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 # Told where the server is, the browser need not guess it from a deep link such as /attention,
 # for which it would first ask /attention/_stcore/health and log an error.
 _BASE = b"<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin };</script>"
 
+
+# What the browser may do with the page: its scripts, pictures, fonts and data come from this server
+# and nowhere else, whatever the page holds. Streamlit's scripts stand in its page and compile code
+# (a component's, the charts'), so both must be allowed.
+_HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        (
+            "default-src 'self'",
+            "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self' data: blob:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+        )
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
 
 #: Set when the libraries are imported.
 ready = asyncio.Event()
@@ -34,6 +58,40 @@ ready = asyncio.Event()
 def _is_file(path: str) -> bool:
     """Whether a file is asked for, which goes out as it is: one of the app's own, or a download."""
     return "/static/" in path or "/media/" in path
+
+
+class Guard:
+    """Sends the headers above with every answer, and refuses what another site's page asks for.
+
+    Streamlit refuses such a socket too, but not before it has asked a service on the internet for
+    this machine's own address, to compare: for seconds, in which it serves nobody else.
+    """
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "websocket" and _is_from_another_site(Headers(scope=scope)):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def guarded(message):
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, guarded if scope["type"] == "http" else send)
+
+
+def _is_from_another_site(headers: Headers) -> bool:
+    """Whether a page that is neither this server's nor named by the operator opens the socket.
+
+    Programs that are no browsers say no origin; no page can leave it out.
+    """
+    origin = headers.get("origin")
+    if origin is None or origin in st.get_option("server.corsAllowedOrigins"):
+        return False
+    return origin.partition("://")[2] != headers.get("host")
 
 
 class BaseUrl:
@@ -130,7 +188,7 @@ def tell_of_failure(problem: Exception) -> bool:
 app = st.App(
     "app.py",
     lifespan=warm,
-    middleware=[Middleware(BaseUrl)],
+    middleware=[Middleware(Guard), Middleware(BaseUrl)],
     routes=[Route("/status", status)],
     on_script_error=tell_of_failure,
 )

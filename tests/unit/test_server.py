@@ -1,12 +1,15 @@
 """What stands in front of Streamlit: headers for every answer, and no socket for another site's page."""
 
 import asyncio
+import tomllib
 
 import pytest
 import streamlit as st
 from starlette.datastructures import Headers
 
 import server
+from model.transcript import MAX_BYTES
+from pages.shared import frame
 
 
 def asked(kind: str, **headers: str) -> tuple[list[dict], bool]:
@@ -59,3 +62,12 @@ def test_the_policy_names_no_other_host():
         name, *sources = directive.split()
         assert sources and allowed.issuperset(sources), directive
         assert name == "img-src" or name in ("font-src", "connect-src") or "data:" not in sources
+
+
+def test_what_protects_is_on_and_nothing_is_reported():
+    settings = tomllib.loads((frame.VIZ.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["server"]["enableCORS"] and settings["server"]["enableXsrfProtection"]
+    assert settings["server"]["address"] == "127.0.0.1"
+    assert settings["server"]["maxUploadSize"] == 1 > MAX_BYTES / 1e6
+    assert settings["browser"]["gatherUsageStats"] is False
+    assert settings["client"]["showErrorDetails"] == "none"
