@@ -1,6 +1,8 @@
 # make run       the app on the default model, at http://127.0.0.1:8501 (PORT=8502: another port)
 # make test      everything that is checked: style, unit, parity, page, fault and browser tests
-# make bench     what it costs, as ratios measured in one run
+# make serve     the app for everyone in the network, with limits for each visitor
+# make bench     what it costs, as ratios measured in one run, written to docs/benchmarks.md
+# make load      a class of thirty on one server, for five minutes: what they waited
 # make licences  every installed library with its licence
 # make lock      resolves requirements.lock afresh from requirements.txt
 #
@@ -13,10 +15,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK_TOOL := pip-tools==7.6.2
 
-.PHONY: run test bench licences lock clean
+.PHONY: run serve test bench load licences lock clean
 
 run: $(VENV)/app $(VENV)/prepared
 	$(BIN)/python -m streamlit run server.py --server.port $(PORT)
+
+serve: $(VENV)/app $(VENV)/prepared
+	$(BIN)/python serve.py --port $(PORT)
 
 test: $(VENV)/test $(VENV)/prepared
 	$(BIN)/ruff check .
@@ -25,6 +30,9 @@ test: $(VENV)/test $(VENV)/prepared
 
 bench: $(VENV)/bench $(VENV)/prepared
 	$(BIN)/python -m tests.bench
+
+load: $(VENV)/test $(VENV)/prepared
+	$(BIN)/python -m tests.load
 
 licences: $(VENV)/app
 	$(BIN)/python -m tests.licences

@@ -58,6 +58,11 @@ def limits_from(environment: Mapping[str, str]) -> Limits:
     return Limits(**found)
 
 
+def sentences(limits: Limits) -> list[tuple[str, int, str]]:
+    """(name in the environment, value, what it bounds) of each bound, for people."""
+    return [(each.metadata["name"], getattr(limits, each.name), each.metadata["what"]) for each in fields(limits)]
+
+
 def _of_this_server() -> Limits:
     try:
         return limits_from(os.environ)

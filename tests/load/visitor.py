@@ -177,7 +177,9 @@ class Visitor:
     def _take(self, message: ForwardMsg) -> None:
         match message.WhichOneof("type"):
             case "new_session":
-                self._begin(message.new_session.page_script_hash, message.metadata.run.fragment_ids)
+                self._begin(message.metadata.run.fragment_ids)
+            case "navigation":
+                self._page = message.navigation.page_script_hash
             case "delta":
                 self._draw(message.delta)
             case "page_info_changed":
@@ -188,9 +190,9 @@ class Visitor:
             case "script_finished":
                 self._finish(message.script_finished)
 
-    def _begin(self, page: str, fragments: Sequence[str]) -> None:
+    def _begin(self, fragments: Sequence[str]) -> None:
         """A run begins: of the page, or of some of its fragments."""
-        self._page, self._fragments = page, frozenset(fragments)
+        self._fragments = frozenset(fragments)
         if not self._fragments:
             self._stop_polling()
             self._coming = Shown()
