@@ -42,18 +42,17 @@ def attention_map(
     figure = go.Figure(_heat(values, labels, kind, most, theme))
     if n <= CLICKABLE:
         figure.add_trace(_targets(values, labels))
-    figure.add_shape(_row_mark(query, n, theme))
-    if key is not None:
-        figure.add_shape(_cell_mark(query, key, theme))
-    side = int(min(640, max(320, 40 * n + 120)))
-    # Wherever a cell is hit, its mark is the nearest: no distance is too far.
-    figure = styled(figure, theme, side, clickmode="event+select", hoverdistance=-1)
-    figure.update_xaxes(
-        **token_axis(labels, "key: the token looked at", most=24), side="top", tickangle=-45 if n > 6 else 0
-    )
     vertical = token_axis(labels, "query: the token that looks", most=24)
-    figure.update_yaxes(**{**vertical, "range": vertical["range"][::-1]})
-    return figure
+    return styled(
+        figure,
+        theme,
+        int(min(640, max(320, 40 * n + 120))),
+        token_axis(labels, "key: the token looked at", most=24) | {"side": "top", "tickangle": -45 if n > 6 else 0},
+        vertical | {"range": vertical["range"][::-1]},
+        clickmode="event+select",
+        hoverdistance=-1,  # wherever a cell is hit, its mark is the nearest: no distance is too far
+        shapes=[_row_mark(query, n, theme), *([] if key is None else [_cell_mark(query, key, theme)])],
+    )
 
 
 def _heat(values, labels, kind, most, theme) -> go.Heatmap:
@@ -118,10 +117,10 @@ def attention_row(
             hovertemplate="%{y:.4f}<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 240, clickmode="event+select", bargap=0.25)
-    figure.update_xaxes(**token_axis(labels, "key: the token looked at", most=24))
-    figure.update_yaxes(title="attention weight", rangemode="tozero", range=[0, max(0.05, 1.15 * float(weights.max()))])
-    return figure
+    x = token_axis(labels, "key: the token looked at", most=24)
+    most = max(0.05, 1.15 * float(weights.max()))
+    y = {"title": "attention weight", "rangemode": "tozero", "range": [0, most]}
+    return styled(figure, theme, 240, x, y, clickmode="event+select", bargap=0.25)
 
 
 def attention_lines(
@@ -149,11 +148,8 @@ def attention_lines(
     own = [(query, k) for k in range(n) if not np.isnan(weights[query, k]) and not (hide_first and k == 0)]
     _add_lines(figure, weights, own, theme, "attention", 1.0)
     keys, queries = _names(labels, 0, "right", theme, "key"), _names(labels, 1, "left", theme, "query", query)
-    figure.update_layout(annotations=keys + queries)  # all at once: plotly copies those it has for each that is added
-    figure = styled(figure, theme, int(min(900, max(220, 26 * n + 60))))
-    figure.update_xaxes(visible=False, range=[-0.6, 1.6])
-    figure.update_yaxes(visible=False, range=[n - 0.4, -1.2])
-    return figure
+    x, y = {"visible": False, "range": [-0.6, 1.6]}, {"visible": False, "range": [n - 0.4, -1.2]}
+    return styled(figure, theme, int(min(900, max(220, 26 * n + 60))), x, y, annotations=keys + queries)
 
 
 def _joined_by_lines(weights: np.ndarray, labels: Sequence[str], query: int) -> tuple[np.ndarray, list[str], int]:

@@ -8,7 +8,13 @@ from viz.style import HATCHES, Theme, escaped, hatched, row_axis, styled
 
 
 def named_bars(
-    names: Sequence[str], values: Sequence[float], words: Sequence[str], role: str, row: int, theme: Theme
+    names: Sequence[str],
+    values: Sequence[float],
+    words: Sequence[str],
+    role: str,
+    row: int,
+    theme: Theme,
+    x: dict | None = None,
 ) -> go.Figure:
     """One bar a row, the first at the top, told apart by their hatches.
 
@@ -18,6 +24,7 @@ def named_bars(
         words: what is written behind each.
         role: of :mod:`viz.palette`, their colour.
         row: height of a row, in pixels.
+        x: what plotly's x axis takes.
     """
     rows = list(range(len(names)))
     bar = go.Bar(
@@ -34,5 +41,5 @@ def named_bars(
         },
         hoverinfo="skip",
     )
-    figure = styled(go.Figure(bar), theme, 70 + row * len(rows), bargap=0.35)
-    return figure.update_yaxes(**row_axis([escaped(name) for name in names], 0.5))
+    y = row_axis([escaped(name) for name in names], 0.5)
+    return styled(go.Figure(bar), theme, 70 + row * len(rows), x, y, bargap=0.35)

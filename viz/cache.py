@@ -34,15 +34,30 @@ def held_grid(
         figure.add_trace(_held_bars(phase, held, seen, first, end, theme))
     if len(labels) <= LINED:
         figure.add_trace(_between(len(labels), len(held), theme))
-    figure.add_shape(_outline(seen - computed - 0.5, seen - 0.5, -0.5, len(held) - 0.5, theme))
-    height = 140 + max(8, min(22, 420 // len(held))) * len(held)
-    figure = styled(figure, theme, height, barmode="overlay", bargap=0.14, margin={"l": 8, "r": 8, "t": 56, "b": 8})
-    figure.update_layout(annotations=_phase_names(seen, computed, prompt, len(labels), theme))
-    figure.update_xaxes(**token_axis(labels, "position", most=32), tickangle=-60 if len(labels) > 8 else 0)
-    every = max(1, -(-len(held) // 8))
-    ticks = list(range(0, len(held), every))
-    figure.update_yaxes(title="layer", range=[len(held) - 0.4, -0.6], tickmode="array", tickvals=ticks, showgrid=False)
-    return figure.update_yaxes(zeroline=False)
+    return styled(
+        figure,
+        theme,
+        140 + max(8, min(22, 420 // len(held))) * len(held),
+        token_axis(labels, "position", most=32) | {"tickangle": -60 if len(labels) > 8 else 0},
+        _layers(len(held)),
+        barmode="overlay",
+        bargap=0.14,
+        margin={"t": 56},
+        shapes=[_outline(seen - computed - 0.5, seen - 0.5, -0.5, len(held) - 0.5, theme)],
+        annotations=_phase_names(seen, computed, prompt, len(labels), theme),
+    )
+
+
+def _layers(count: int) -> dict:
+    """The axis of layers, the first at the top, a few of them named."""
+    return {
+        "title": "layer",
+        "range": [count - 0.4, -0.6],
+        "tickmode": "array",
+        "tickvals": list(range(0, count, max(1, -(-count // 8)))),
+        "showgrid": False,
+        "zeroline": False,
+    }
 
 
 def _held_bars(phase: str, held: Sequence[int], seen: int, first: int, end: int, theme: Theme) -> go.Bar:
@@ -133,12 +148,12 @@ def growth_bars(sizes: Sequence[int], formula: Sequence[int], theme: Theme = LIG
             x=steps, y=list(formula), mode="markers", marker=mark, hovertemplate="formula: %{y:,}<extra></extra>"
         )
     )
-    figure = styled(figure, theme, 240, bargap=0.3)
     ticks = [0, *range(4, len(sizes), 4)]
     names = ["0 (prefill)", *map(str, ticks[1:])]
-    figure.update_xaxes(title="step", tickmode="array", tickvals=ticks, ticktext=names, showgrid=False, zeroline=False)
+    x = {"title": "step", "tickmode": "array", "tickvals": ticks, "ticktext": names}
     top = 1.15 * max(*sizes, *formula, 1)
-    return figure.update_yaxes(title="bytes", rangemode="tozero", range=[0, top], tickformat="~s", nticks=5)
+    y = {"title": "bytes", "rangemode": "tozero", "range": [0, top], "tickformat": "~s", "nticks": 5}
+    return styled(figure, theme, 240, x | {"showgrid": False, "zeroline": False}, y, bargap=0.3)
 
 
 def growth_table(sizes: Sequence[int], formula: Sequence[int], seen: Sequence[int]) -> pd.DataFrame:
@@ -191,12 +206,13 @@ def row_strip(
             hovertemplate="position %{y}, number %{x}: %{z:.4f}<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 80 + int(min(560, max(60, 20 * len(rows)))))
+    outlines = []
     if positions and new <= positions[-1]:
-        figure.add_shape(_outline(-0.5, rows.shape[1] - 0.5, max(new, first) - 0.5, positions[-1] + 0.5, theme))
-    vertical = token_axis(names, f"{palette.ROLES[role].letter}: position", first, most=28)
-    figure.update_yaxes(**{**vertical, "range": vertical["range"][::-1]})
-    return figure.update_xaxes(title="number in the vector", showgrid=False, zeroline=False)
+        outlines.append(_outline(-0.5, rows.shape[1] - 0.5, max(new, first) - 0.5, positions[-1] + 0.5, theme))
+    x = {"title": "number in the vector", "showgrid": False, "zeroline": False}
+    y = token_axis(names, f"{palette.ROLES[role].letter}: position", first, most=28)
+    y["range"] = y["range"][::-1]
+    return styled(figure, theme, 80 + int(min(560, max(60, 20 * len(rows)))), x, y, shapes=outlines)
 
 
 def rows_table(rows: np.ndarray, labels: Sequence[str], first: int) -> pd.DataFrame:
@@ -281,10 +297,10 @@ def divergence_lines(curves: dict[int, Sequence[float]], theme: Theme = LIGHT) -
             )
         )
     longest = max((len(values) for values in curves.values()), default=1)
-    figure = styled(figure, theme, 260)
-    figure.update_xaxes(title="step", range=[0.5, longest + 1.5], showgrid=False)
-    figure.update_xaxes(tickmode="array", tickvals=list(range(1, longest, 2)))
-    return figure.update_yaxes(title="KL, nats (logarithmic)", type="log", dtick=1, exponentformat="none")
+    x = {"title": "step", "range": [0.5, longest + 1.5], "showgrid": False}
+    x |= {"tickmode": "array", "tickvals": list(range(1, longest, 2))}
+    y = {"title": "KL, nats (logarithmic)", "type": "log", "dtick": 1, "exponentformat": "none"}
+    return styled(figure, theme, 260, x, y)
 
 
 def divergence_table(curves: dict[int, Sequence[float]]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, hatched, legend_above, row_axis, shortened, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, row_axis, shortened, styled, upright
 
 GB, GIB = 10**9, 2**30
 #: Requests drawn one by one; more of them are one block.
@@ -66,11 +66,10 @@ def growth_curve(
     total = everywhere + windowed
     if 0 < chosen <= tokens[-1]:
         figure.add_trace(_chosen_point(tokens, total, chosen, theme))
-    figure = styled(figure, theme, 320)
-    if windowed.any() and everywhere.any():
-        legend_above(figure)
-    figure.update_xaxes(title="tokens of a request", range=[0, 1.02 * tokens[-1]], tickformat=",", nticks=6)
-    return figure.update_yaxes(title="GB", range=[0, 1.2 * float(total.max()) / GB or 1], nticks=6, tickformat="~g")
+    x = {"title": "tokens of a request", "range": [0, 1.02 * tokens[-1]], "tickformat": ",", "nticks": 6}
+    y = {"title": "GB", "range": [0, 1.2 * float(total.max()) / GB or 1], "nticks": 6, "tickformat": "~g"}
+    legend = legend_above() if windowed.any() and everywhere.any() else {}
+    return styled(figure, theme, 320, x, y, **legend)
 
 
 def _faint(colour: str) -> str:
@@ -121,22 +120,29 @@ def memory_bars(rows: Sequence[dict], memory: int, theme: Theme = LIGHT) -> go.F
     for place, row in enumerate(rows):
         for part in _segments(row, theme):
             figure.add_trace(_segment(place, part, theme))
-    figure.add_vline(x=memory / GB, line={"color": theme.colour("pin"), "width": 3 * theme.scale})
     longest = max(memory, *(row["weights"] + row["overhead"] + row["a_request"] for row in rows))
-    figure.add_annotation(
-        x=memory / GB,
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        xanchor="right" if memory > 0.7 * longest else "center",
-        showarrow=False,
-        text=f"memory: {in_gb(memory)}",
-        font={"color": theme.colour("pin")},
+    words = {
+        "x": memory / GB,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "xanchor": "right" if memory > 0.7 * longest else "center",
+        "showarrow": False,
+        "text": f"memory: {in_gb(memory)}",
+        "font": {"color": theme.colour("pin")},
+    }
+    return styled(
+        figure,
+        theme,
+        70 + 74 * len(rows),
+        {"title": "GB", "range": [0, 1.12 * longest / GB], "nticks": 6},
+        row_axis([row["name"] for row in rows]),
+        barmode="overlay",
+        bargap=0.35,
+        margin={"t": 32},
+        shapes=[upright(memory / GB, color=theme.colour("pin"), width=3 * theme.scale)],
+        annotations=[words],
     )
-    figure = styled(figure, theme, 70 + 74 * len(rows), barmode="overlay", bargap=0.35)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
-    figure.update_yaxes(**row_axis([row["name"] for row in rows]))
-    return figure.update_xaxes(title="GB", range=[0, 1.12 * longest / GB], nticks=6)
 
 
 def _segments(row: dict, theme: Theme) -> list[dict]:
@@ -266,9 +272,9 @@ def size_bars(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], 
             hoverinfo="skip",
         )
     )
-    figure = styled(figure, theme, 40 + 34 * len(names), barmode="stack", bargap=0.35)
-    figure.update_yaxes(**row_axis([escaped(shortened(name, 34)) for name in names]))
-    return figure.update_xaxes(range=[0, 2.2 * max(totals) / GB], showticklabels=False, showgrid=False)
+    x = {"range": [0, 2.2 * max(totals) / GB], "showticklabels": False, "showgrid": False}
+    y = row_axis([escaped(shortened(name, 34)) for name in names])
+    return styled(figure, theme, 40 + 34 * len(names), x, y, barmode="stack", bargap=0.35)
 
 
 def size_table(names: Sequence[str], sizes: Sequence[int], extra: Sequence[int], prices: Sequence[str]) -> pd.DataFrame:
@@ -298,9 +304,8 @@ def second_bars(names: Sequence[str], seconds: Sequence[float], theme: Theme = L
             hovertemplate="%{x:.4g} s<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 80 + 34 * len(names), bargap=0.35)
-    figure.update_yaxes(**row_axis(names))
-    return figure.update_xaxes(title="seconds a step", range=[0, 1.3 * max(seconds)], nticks=5, tickformat="~g")
+    x = {"title": "seconds a step", "range": [0, 1.3 * max(seconds)], "nticks": 5, "tickformat": "~g"}
+    return styled(figure, theme, 80 + 34 * len(names), x, row_axis(names), bargap=0.35)
 
 
 def milliseconds(seconds: float) -> str:

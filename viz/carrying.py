@@ -30,8 +30,8 @@ class WayCost:
 def way_bars(ways: Sequence[WayCost], theme: Theme = LIGHT) -> go.Figure:
     """Tokens of each way's request; work and cache are written beside them."""
     counts = [way.tokens for way in ways]
-    figure = named_bars([way.name for way in ways], counts, [f"{each:,}" for each in counts], "cache", 46, theme)
-    return figure.update_xaxes(title="tokens of the request", range=[0, 1.15 * max(counts)], showgrid=False)
+    x = {"title": "tokens of the request", "range": [0, 1.15 * max(counts)], "showgrid": False}
+    return named_bars([way.name for way in ways], counts, [f"{each:,}" for each in counts], "cache", 46, theme, x)
 
 
 def way_table(ways: Sequence[WayCost]) -> pd.DataFrame:

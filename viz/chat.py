@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, escaped, hatched, legend_above, shortened, styled
+from viz.style import LIGHT, Theme, escaped, hatched, legend_above, shortened, styled, upright
 
 #: What a part of the context is drawn as: role of its colour, hatch.
 LOOKS = {
@@ -60,11 +60,17 @@ def turn_bars(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
                 hovertemplate="turn %{x}: %{y} tokens<extra></extra>",
             )
         )
-    figure = styled(figure, theme, 300, barmode="stack", bargap=0.3)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
-    figure.update_xaxes(title="turn", tickmode="array", tickvals=places, showgrid=False)
-    figure.update_yaxes(title="tokens of the prompt", rangemode="tozero")
-    return legend_above(figure, traceorder="normal")
+    return styled(
+        figure,
+        theme,
+        300,
+        {"title": "turn", "tickmode": "array", "tickvals": places, "showgrid": False},
+        {"title": "tokens of the prompt", "rangemode": "tozero"},
+        barmode="stack",
+        bargap=0.3,
+        margin={"t": 40 * theme.scale},
+        **legend_above(traceorder="normal"),
+    )
 
 
 def turn_times(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
@@ -86,11 +92,16 @@ def turn_times(turns: Sequence[TurnBar], theme: Theme = LIGHT) -> go.Figure:
                 hovertemplate="turn %{x}: %{y:.0f} ms<extra></extra>",
             )
         )
-    figure = styled(figure, theme, 300)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
-    figure.update_xaxes(title="turn", tickmode="array", tickvals=places, range=[0.7, len(turns) + 0.3], showgrid=False)
-    figure.update_yaxes(title="milliseconds", rangemode="tozero")
-    return legend_above(figure, traceorder="normal")
+    ends = [0.7, len(turns) + 0.3]
+    return styled(
+        figure,
+        theme,
+        300,
+        {"title": "turn", "tickmode": "array", "tickvals": places, "range": ends, "showgrid": False},
+        {"title": "milliseconds", "rangemode": "tozero"},
+        margin={"t": 40 * theme.scale},
+        **legend_above(traceorder="normal"),
+    )
 
 
 def turn_table(turns: Sequence[TurnBar]) -> pd.DataFrame:
@@ -149,15 +160,34 @@ def context_bar(stretches: Sequence[Stretch], limit: int, theme: Theme = LIGHT) 
             )
         )
         start += each.tokens
-    figure = styled(figure, theme, 190, barmode="overlay", bargap=0.2)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 56 * theme.scale, "b": 8})
-    figure.update_yaxes(visible=False)
-    if start > limit / 4:
-        figure.add_vline(x=limit, line={"color": theme.colour("pin"), "width": 2}, annotation_text=f"limit {limit:,}")
-    return legend_above(
-        figure.update_xaxes(title="tokens", range=[0, (limit if start > limit / 4 else start) * 1.02]),
-        traceorder="normal",
+    near = start > limit / 4
+    return styled(
+        figure,
+        theme,
+        190,
+        {"title": "tokens", "range": [0, (limit if near else start) * 1.02]},
+        {"visible": False},
+        barmode="overlay",
+        bargap=0.2,
+        margin={"t": 56 * theme.scale},
+        **legend_above(traceorder="normal"),
+        **(_limit_mark(limit, theme) if near else {}),
     )
+
+
+def _limit_mark(limit: int, theme: Theme) -> dict:
+    """A line where the model's limit is, its name at the line's upper end."""
+    name = {
+        "text": f"limit {limit:,}",
+        "x": limit,
+        "xref": "x",
+        "xanchor": "left",
+        "y": 1,
+        "yref": "y domain",
+        "yanchor": "top",
+        "showarrow": False,
+    }
+    return {"shapes": [upright(limit, color=theme.colour("pin"), width=2)], "annotations": [name]}
 
 
 def context_table(stretches: Sequence[Stretch]) -> pd.DataFrame:
@@ -196,12 +226,17 @@ def answer_columns(labels: Sequence[str], series: dict[str, Sequence[float]], th
                 hovertemplate="%{y:.5f}<extra></extra>",
             )
         )
-    figure = styled(figure, theme, 300, barmode="group", bargap=0.3)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 48 * theme.scale, "b": 8})
     names = [escaped(shortened(label)) for label in labels]
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, title="the answer", showgrid=False)
-    return legend_above(
-        figure.update_yaxes(range=[0, 1.12], tickformat=".0%", title="probability"), traceorder="normal"
+    return styled(
+        figure,
+        theme,
+        300,
+        {"tickmode": "array", "tickvals": places, "ticktext": names, "title": "the answer", "showgrid": False},
+        {"range": [0, 1.12], "tickformat": ".0%", "title": "probability"},
+        barmode="group",
+        bargap=0.3,
+        margin={"t": 48 * theme.scale},
+        **legend_above(traceorder="normal"),
     )
 
 

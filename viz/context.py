@@ -76,13 +76,16 @@ def cosine_lines(
     )
     figure.add_trace(_mark(layer, float(likeness[layer + 1]), theme))
     lowest = min([float(likeness.min()), *(float(rows.min()) for rows in curves)])
-    figure = legend_above(styled(figure, theme, 420), traceorder="reversed")
-    figure.add_annotation(_mark_words(layer, float(likeness[layer + 1]), theme))
-    figure.update_xaxes(
-        title="after layer", range=[-1.6, len(likeness) - 1.4], **layer_axis(len(likeness) - 1, first=8)
-    )
     span = max(1.0 - lowest, 0.02)
-    return figure.update_yaxes(title="cosine", range=[lowest - 0.16 * span, 1.0 + 0.08 * span])
+    return styled(
+        figure,
+        theme,
+        420,
+        {"title": "after layer", "range": [-1.6, len(likeness) - 1.4]} | layer_axis(len(likeness) - 1, first=8),
+        {"title": "cosine", "range": [lowest - 0.16 * span, 1.0 + 0.08 * span]},
+        annotations=[_mark_words(layer, float(likeness[layer + 1]), theme)],
+        **legend_above(traceorder="reversed"),
+    )
 
 
 def _mark(layer: int, value: float, theme: Theme) -> go.Scatter:
@@ -188,10 +191,9 @@ def word_bars(words: Sequence[str], likeness: np.ndarray, theme: Theme = LIGHT) 
             hovertemplate="%{y:.4f}<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 280, bargap=0.3)
-    figure.update_xaxes(**token_axis(words, "word, in the order of your text", most=24))
-    lowest = min(0.0, float(likeness.min()))
-    return figure.update_yaxes(title="cosine, last layer", range=[1.2 * lowest, 1.18])
+    x = token_axis(words, "word, in the order of your text", most=24)
+    y = {"title": "cosine, last layer", "range": [1.2 * min(0.0, float(likeness.min())), 1.18]}
+    return styled(figure, theme, 280, x, y, bargap=0.3)
 
 
 def word_table(

@@ -62,10 +62,17 @@ def crack_map(
     if first <= position < first + columns:
         shapes.append(_cell(position, layer, theme))
     height = 150 + max(9, min(26, 480 // rows)) * rows
-    figure = styled(figure, theme, height, clickmode="event+select", hoverdistance=-1, shapes=shapes)
-    figure.update_layout(annotations=[*words, *_edit_marks(edited, first, columns, rows, theme)])
-    figure.update_xaxes(**_columns(labels, "position", first))
-    return figure.update_yaxes(title="after layer", range=[-1.6, rows - 0.1], **layer_axis(rows - 1))
+    return styled(
+        figure,
+        theme,
+        height,
+        _columns(labels, "position", first),
+        {"title": "after layer", "range": [-1.6, rows - 0.1]} | layer_axis(rows - 1),
+        clickmode="event+select",
+        hoverdistance=-1,
+        shapes=shapes,
+        annotations=[*words, *_edit_marks(edited, first, columns, rows, theme)],
+    )
 
 
 def _columns(labels: Sequence[str], title: str, first: int) -> dict:
@@ -186,10 +193,8 @@ def ruler_bars(
             hovertemplate="position %{x}: %{y:.4f}<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 230, bargap=0.2)
-    figure.update_xaxes(**_columns(labels, "", first))
-    top = 1.25 * max(0.1, float(np.nan_to_num(row).max()))
-    return figure.update_yaxes(title="difference", range=[0, top], nticks=4)
+    y = {"title": "difference", "range": [0, 1.25 * max(0.1, float(np.nan_to_num(row).max()))], "nticks": 4}
+    return styled(figure, theme, 230, _columns(labels, "", first), y, bargap=0.2)
 
 
 def _short(value: float) -> str:

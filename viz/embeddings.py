@@ -39,8 +39,8 @@ def row_strip(values: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
     heights = [20 * len(bars), 28 * len(cells)]
     figure = make_subplots(rows=2, cols=1, row_heights=heights, vertical_spacing=40 / (sum(heights) + 40))
     limit = saturation(values)
-    figure.add_trace(signed_cells(bars, limit, theme, xgap=0), row=1, col=1)
-    figure.add_trace(signed_cells(cells, limit, theme, xgap=2), row=2, col=1)
+    figure.add_trace(signed_cells(bars, limit, theme, xgap=0, ygap=3), row=1, col=1)
+    figure.add_trace(signed_cells(cells, limit, theme, xgap=2, ygap=3), row=2, col=1)
     figure.add_trace(_written(cells, limit, theme), row=2, col=1)
     styled(figure, theme, height=sum(heights) + 68)
     figure.update_layout(margin={"t": 26 * theme.scale, "b": 2})
@@ -81,8 +81,12 @@ def in_lines(values: np.ndarray, length: int) -> np.ndarray:
     return padded.reshape(-1, length)
 
 
-def signed_cells(lines: np.ndarray, limit: float, theme: Theme, xgap: float) -> go.Heatmap:
-    """Lines of :func:`in_lines` as colours around a true zero, full at ±``limit``."""
+def signed_cells(lines: np.ndarray, limit: float, theme: Theme, **more) -> go.Heatmap:
+    """Lines of :func:`in_lines` as colours around a true zero, full at ±``limit``.
+
+    Args:
+        more: anything else that plotly's heatmap takes, as ``xgap`` and ``ygap`` between the cells.
+    """
     first = np.arange(lines.size).reshape(lines.shape)
     return go.Heatmap(
         z=lines,
@@ -91,11 +95,10 @@ def signed_cells(lines: np.ndarray, limit: float, theme: Theme, xgap: float) -> 
         zmax=limit,
         colorscale=palette.diverging(theme.name),
         showscale=False,
-        xgap=xgap,
-        ygap=3,
         customdata=first,
         hovertemplate="number %{customdata}: %{z:.4f}<extra></extra>",
         hoverongaps=False,
+        **more,
     )
 
 
@@ -149,11 +152,10 @@ def neighbour_bars(
             hoverinfo="skip",
         )
     )
-    styled(figure, theme, height=28 * len(labels) + 56)
-    figure.update_yaxes(**row_axis([escaped(shortened(label, 18)) for label in labels]))
     low = min(0.0, *similarities)
-    figure.update_xaxes(title="cosine similarity", range=[1.1 * low, 1.38], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    return figure
+    x = {"title": "cosine similarity", "range": [1.1 * low, 1.38], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+    y = row_axis([escaped(shortened(label, 18)) for label in labels])
+    return styled(figure, theme, 28 * len(labels) + 56, x, y)
 
 
 def vector_map(
@@ -207,22 +209,18 @@ def vector_map(
                 "line": {"width": 2 if role == "muted" else 0},
             },
         )
-    legend_above(styled(figure, theme, height=420), traceorder="reversed")
-    for update, which, share in (
-        (figure.update_xaxes, "first", explained[0]),
-        (figure.update_yaxes, "second", explained[1]),
-    ):
-        update(
-            title=f"{which} direction: {share:.0%} of the variance",
-            showticklabels=False,
-            showgrid=False,
-            zeroline=False,
-        )
     room = 0.14 * (float(np.ptp(points, axis=0).max()) or 1.0)
-    for update, values in ((figure.update_xaxes, points[:, 0]), (figure.update_yaxes, points[:, 1])):
-        update(range=[float(values.min()) - room, float(values.max()) + room])
-    figure.update_yaxes(scaleanchor="x")
-    return figure
+    x, y = (
+        {
+            "title": f"{which} direction: {share:.0%} of the variance",
+            "showticklabels": False,
+            "showgrid": False,
+            "zeroline": False,
+            "range": [float(values.min()) - room, float(values.max()) + room],
+        }
+        for which, share, values in zip(("first", "second"), explained, points.T, strict=True)
+    )
+    return styled(figure, theme, 420, x, y | {"scaleanchor": "x"}, **legend_above(traceorder="reversed"))
 
 
 def _draw_links(figure: go.Figure, points: np.ndarray, links: Sequence[tuple[int, int]], theme: Theme) -> None:
@@ -316,26 +314,25 @@ def clocks(
         hovertemplate="%{customdata:,.1f}°<extra></extra>",
         marker=_hand(angles, size, colours),
     )
-    styled(figure, theme, height=34 * len(positions) + 72)
     names = [escaped(f"{shortened(label, 10)}  {at}") for label, at in zip(labels, positions, strict=True)]
-    figure.update_xaxes(
-        title="pair, from fast to slow",
-        tickvals=list(range(len(pairs))),
-        ticktext=[str(p) for p in pairs],
-        tickangle=0,
-        showgrid=False,
-        zeroline=False,
-        range=[-0.6, len(pairs) - 0.4],
-        side="top",
-    )
-    figure.update_yaxes(
-        tickvals=list(range(len(positions))),
-        ticktext=names,
-        showgrid=False,
-        zeroline=False,
-        range=[len(positions) - 0.4, -0.6],
-    )
-    return figure
+    x = {
+        "title": "pair, from fast to slow",
+        "tickvals": list(range(len(pairs))),
+        "ticktext": [str(p) for p in pairs],
+        "tickangle": 0,
+        "showgrid": False,
+        "zeroline": False,
+        "range": [-0.6, len(pairs) - 0.4],
+        "side": "top",
+    }
+    y = {
+        "tickvals": list(range(len(positions))),
+        "ticktext": names,
+        "showgrid": False,
+        "zeroline": False,
+        "range": [len(positions) - 0.4, -0.6],
+    }
+    return styled(figure, theme, 34 * len(positions) + 72, x, y)
 
 
 def _hand(angles: np.ndarray, dial: float, colours: np.ndarray) -> dict:
@@ -381,17 +378,18 @@ def turned_arrow(
         hoverinfo="skip",
         line={"color": theme.colour("muted"), "width": 2 * theme.scale},
     )
+    names = []
     for (x, y), name, role, dash in ((before, "before", "muted", "dash"), (after, "after", "query", "solid")):
-        _arrow(figure, x, y, f"<b>{name}</b>", role, dash, theme)
-    reach = 1.42 * length
-    styled(figure, theme, height=360)
-    figure.update_xaxes(range=[-reach, reach], title="first number of the pair", constrain="domain")
-    figure.update_yaxes(range=[-reach, reach], title="second number", scaleanchor="x", constrain="domain")
-    return figure
+        colour = theme.colour(role)
+        _arrow(figure, x, y, colour, dash, theme)
+        place = {"x": 1.2 * x, "y": 1.2 * y, "showarrow": False}
+        names.append(place | {"text": f"<b>{name}</b>", "font": {"color": colour}})
+    both = {"range": [-1.42 * length, 1.42 * length], "constrain": "domain"}
+    across, up = {"title": "first number of the pair"}, {"title": "second number", "scaleanchor": "x"}
+    return styled(figure, theme, 360, both | across, both | up, annotations=names)
 
 
-def _arrow(figure: go.Figure, x: float, y: float, name: str, role: str, dash: str, theme: Theme) -> None:
-    colour = theme.colour(role)
+def _arrow(figure: go.Figure, x: float, y: float, colour: str, dash: str, theme: Theme) -> None:
     figure.add_scatter(
         x=[0, x],
         y=[0, y],
@@ -400,7 +398,6 @@ def _arrow(figure: go.Figure, x: float, y: float, name: str, role: str, dash: st
         marker={"symbol": "arrow", "angleref": "previous", "size": [0, 15 * theme.scale], "opacity": 1},
         hovertemplate=f"({x:.3f}, {y:.3f})<extra></extra>",
     )
-    figure.add_annotation(x=1.2 * x, y=1.2 * y, text=name, showarrow=False, font={"color": colour})
 
 
 def shift_lines(shifts: np.ndarray, together: np.ndarray, apart: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
@@ -424,10 +421,9 @@ def shift_lines(shifts: np.ndarray, together: np.ndarray, apart: np.ndarray, the
             hovertemplate="moved by %{x}: %{y:.4f}<extra></extra>",
             line={"color": theme.colour(role), "width": 3 * theme.scale, "dash": dash},
         )
-    legend_above(styled(figure, theme, height=340), traceorder="reversed")
-    figure.update_xaxes(title="moved by s positions", zeroline=False, rangemode="tozero")
-    figure.update_yaxes(title="attention score", zeroline=False)
-    return figure
+    x = {"title": "moved by s positions", "zeroline": False, "rangemode": "tozero"}
+    y = {"title": "attention score", "zeroline": False}
+    return styled(figure, theme, 340, x, y, **legend_above(traceorder="reversed"))
 
 
 def added_strips(names: Sequence[str], rows: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
@@ -437,18 +433,16 @@ def added_strips(names: Sequence[str], rows: np.ndarray, theme: Theme = LIGHT) -
         names: one a vector.
         rows: (vectors, numbers).
     """
-    figure = go.Figure(signed_cells(rows[:, :BARS_A_LINE], saturation(rows), theme, xgap=0))
-    styled(figure, theme, height=44 * len(rows) + 40)
-    figure.update_traces(ygap=8)
-    figure.update_xaxes(title="number", showgrid=False, zeroline=False)
-    figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=[escaped(name) for name in names],
-        autorange="reversed",
-        showgrid=False,
-        zeroline=False,
-    )
-    return figure
+    figure = go.Figure(signed_cells(rows[:, :BARS_A_LINE], saturation(rows), theme, xgap=0, ygap=8))
+    x = {"title": "number", "showgrid": False, "zeroline": False}
+    y = {
+        "tickvals": list(range(len(rows))),
+        "ticktext": [escaped(name) for name in names],
+        "autorange": "reversed",
+        "showgrid": False,
+        "zeroline": False,
+    }
+    return styled(figure, theme, 44 * len(rows) + 40, x, y)
 
 
 def table(columns: dict[str, Sequence]) -> pd.DataFrame:

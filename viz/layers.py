@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz.embeddings import BARS_A_LINE, in_lines, saturation, signed_cells
-from viz.style import LIGHT, Theme, escaped, legend_above, panel_name, styled
+from viz.style import LIGHT, Theme, escaped, legend_above, marked, panel_name, styled
 
 #: Name, colour role, line style and mark of what is drawn by layer.
 _STREAM = ("the stream, as it leaves the layer", "ink", "solid", "circle")
@@ -39,8 +39,8 @@ def stream_sizes(
         if added is not None:
             figure.add_trace(_line(what, range(layers), added, "%{y:.4g}", theme))
     figure.add_trace(_line(_STREAM, range(-1, layers), sizes, "%{y:.4g}", theme))
-    by_layer(figure, layers, layer, theme, height=330)
-    return figure.update_yaxes(title="size (logarithmic)", type="log", exponentformat="none", dtick=1, nticks=8)
+    y = {"title": "size (logarithmic)", "type": "log", "exponentformat": "none", "dtick": 1, "nticks": 8}
+    return by_layer(figure, layers, layer, theme, 330, y, **legend_above(itemclick=False))
 
 
 def stream_turns(with_before: np.ndarray, with_final: np.ndarray, *, layer: int, theme: Theme = LIGHT) -> go.Figure:
@@ -53,9 +53,9 @@ def stream_turns(with_before: np.ndarray, with_final: np.ndarray, *, layer: int,
     figure = go.Figure()
     figure.add_trace(_line(_BEFORE, range(len(with_before)), with_before, "%{y:.3f}", theme))
     figure.add_trace(_line(_FINAL, range(-1, len(with_before)), with_final, "%{y:.3f}", theme))
-    by_layer(figure, len(with_before), layer, theme, height=320)
     lowest = float(min(with_before.min(), with_final.min(), 0.0))
-    return figure.update_yaxes(title="cosine", range=[lowest - 0.06, 1.06], zeroline=True)
+    y = {"title": "cosine", "range": [lowest - 0.06, 1.06], "zeroline": True}
+    return by_layer(figure, len(with_before), layer, theme, 320, y, **legend_above(itemclick=False))
 
 
 def _line(what: tuple[str, str, str, str], layers: Sequence[int], values: np.ndarray, form: str, theme: Theme):
@@ -72,24 +72,36 @@ def _line(what: tuple[str, str, str, str], layers: Sequence[int], values: np.nda
     )
 
 
-def by_layer(figure: go.Figure, layers: int, layer: int, theme: Theme, height: int) -> go.Figure:
-    """Give ``figure`` an axis of layers with “in” before the first, the selected one marked, and its legend on top."""
-    styled(figure, theme, height, clickmode="event+select", hoverdistance=-1, margin={"t": 8, "r": 16})
-    legend_above(figure, itemclick=False)
-    figure.add_vrect(
-        x0=layer - 0.5, x1=layer + 0.5, fillcolor=theme.colour("line"), opacity=0.7, line_width=0, layer="below"
-    )
+def by_layer(figure: go.Figure, layers: int, layer: int, theme: Theme, height: int, y: dict, **layout) -> go.Figure:
+    """Give ``figure`` its look and an axis of layers, with “in” before the first and the selected one marked.
+
+    Args:
+        y: what the other axis takes.
+        layout: anything more for plotly's layout.
+    """
     every = max(1, -(-layers // 10))
     ticks = list(range(0 if every == 1 else every, layers, every))  # 0 would touch "in"
-    return figure.update_xaxes(
-        title="layer",
-        tickmode="array",
-        tickvals=[-1, *ticks],
-        ticktext=["in", *map(str, ticks)],
-        tickangle=0,
-        range=[-1.6, layers - 0.4],
-        showgrid=False,
-        zeroline=False,
+    x = {
+        "title": "layer",
+        "tickmode": "array",
+        "tickvals": [-1, *ticks],
+        "ticktext": ["in", *map(str, ticks)],
+        "tickangle": 0,
+        "range": [-1.6, layers - 0.4],
+        "showgrid": False,
+        "zeroline": False,
+    }
+    return styled(
+        figure,
+        theme,
+        height,
+        x,
+        y,
+        clickmode="event+select",
+        hoverdistance=-1,
+        margin={"t": 8, "r": 16},
+        shapes=[marked(layer - 0.5, layer + 0.5, theme)],
+        **layout,
     )
 
 
@@ -127,10 +139,9 @@ def norm_strips(strips: Sequence[tuple[str, np.ndarray]], theme: Theme = LIGHT) 
     figure = make_subplots(rows=len(strips), cols=1, row_heights=pixels, vertical_spacing=gap)
     for row, ((name, values), lines) in enumerate(zip(strips, drawn, strict=True), start=1):
         limit = saturation(values)
-        figure.add_trace(signed_cells(lines, limit, theme, xgap=0), row=row, col=1)
+        figure.add_trace(signed_cells(lines, limit, theme, xgap=0, ygap=1), row=row, col=1)
         figure.add_annotation(panel_name(f"{escaped(name)}: full colour at ±{limit:.3g}", row, theme))
     styled(figure, theme, sum(pixels) + 34 * (len(strips) - 1) + 36, margin={"l": 8, "r": 8, "t": 28, "b": 4})
-    figure.update_traces(ygap=1)
     figure.update_xaxes(visible=False)
     return figure.update_yaxes(visible=False, autorange="reversed")
 

@@ -57,24 +57,41 @@ def lens_grid(
         )
     )
     figure.add_trace(_words(guesses, probabilities, rows, columns, theme))
-    line = {"color": theme.colour("pin"), "width": 3 * theme.scale}
-    figure.add_shape(type="rect", x0=position - 0.5, x1=position + 0.5, y0=layer - 0.5, y1=layer + 0.5, line=line)
-    figure = styled(figure, theme, 24 * steps + 150, clickmode="event+select", hoverdistance=-1)
     named = [f"{place} {label}" for place, label in zip(columns, labels, strict=True)]
-    axis = token_axis(named, "position and token read", first)
-    axis["ticktext"] = [escaped(fitting(label, CELL_CHARACTERS + 2)) for label in named]
     slanted = count > UPRIGHT
-    figure.update_layout(margin={"r": round((64 if slanted else 8) * theme.scale)})
-    figure.update_xaxes(**axis, side="top", tickangle=-35 if slanted else 0, ticklabeloverflow="allow")
-    return figure.update_yaxes(
-        title="layer",
-        tickmode="array",
-        tickvals=rows,
-        ticktext=["in", *map(str, rows[1:])],
-        range=[steps - 1.5, -1.5],
-        showgrid=False,
-        zeroline=False,
+    x = token_axis(named, "position and token read", first) | {
+        "ticktext": [escaped(fitting(label, CELL_CHARACTERS + 2)) for label in named],
+        "side": "top",
+        "tickangle": -35 if slanted else 0,
+        "ticklabeloverflow": "allow",
+    }
+    y = {
+        "title": "layer",
+        "tickmode": "array",
+        "tickvals": rows,
+        "ticktext": ["in", *map(str, rows[1:])],
+        "range": [steps - 1.5, -1.5],
+        "showgrid": False,
+        "zeroline": False,
+    }
+    return styled(
+        figure,
+        theme,
+        24 * steps + 150,
+        x,
+        y,
+        clickmode="event+select",
+        hoverdistance=-1,
+        margin={"r": round((64 if slanted else 8) * theme.scale)},
+        shapes=[_selected(layer, position, theme)],
     )
+
+
+def _selected(layer: int, position: int, theme: Theme) -> dict:
+    """The frame around the selected cell."""
+    line = {"color": theme.colour("pin"), "width": 3 * theme.scale}
+    corners = {"x0": position - 0.5, "x1": position + 0.5, "y0": layer - 0.5, "y1": layer + 0.5}
+    return {"type": "rect", "line": line} | corners
 
 
 def _words(guesses, probabilities: np.ndarray, rows: list[int], columns: list[int], theme: Theme) -> go.Scatter:
@@ -155,18 +172,17 @@ def late_verdict(ranks: np.ndarray, *, layer: int, vocabulary: int, theme: Theme
             unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.colour("ink")}},
         )
     )
-    by_layer(figure, layers, layer, theme, height=300)
-    figure.update_layout(showlegend=False)
     powers = [10**power for power in range(len(str(vocabulary)))]
-    return figure.update_yaxes(
-        title="place (logarithmic)",
-        type="log",
-        tickmode="array",
-        tickvals=powers,
-        ticktext=[f"{power:,}" for power in powers],
-        range=[np.log10(vocabulary) + 0.1, -0.4],
-        zeroline=False,
-    )
+    y = {
+        "title": "place (logarithmic)",
+        "type": "log",
+        "tickmode": "array",
+        "tickvals": powers,
+        "ticktext": [f"{power:,}" for power in powers],
+        "range": [np.log10(vocabulary) + 0.1, -0.4],
+        "zeroline": False,
+    }
+    return by_layer(figure, layers, layer, theme, 300, y)
 
 
 def verdict_table(ranks: np.ndarray, chances: np.ndarray) -> pd.DataFrame:

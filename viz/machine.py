@@ -47,9 +47,8 @@ def growth_chart(timed: Timed, size_title: str, theme: Theme = LIGHT) -> go.Figu
             hovertemplate="%{x:,} tokens: %{y:,.1f} ms<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 300)
-    figure.update_xaxes(title=size_title, rangemode="tozero", tickformat=",d")
-    return figure.update_yaxes(title="milliseconds", rangemode="tozero", tickformat=",")
+    x = {"title": size_title, "rangemode": "tozero", "tickformat": ",d"}
+    return styled(figure, theme, 300, x, {"title": "milliseconds", "rangemode": "tozero", "tickformat": ","})
 
 
 def parts_chart(sizes: Sequence[int], linear: Sequence[float], quadratic: Sequence[float], theme: Theme = LIGHT):
@@ -58,7 +57,7 @@ def parts_chart(sizes: Sequence[int], linear: Sequence[float], quadratic: Sequen
     Args:
         linear, quadratic: thousand million operations at each size.
     """
-    figure = go.Figure()
+    figure, words = go.Figure(), []
     for name, values, role, dash in (
         ("matrices: linear", linear, "accent", "solid"),
         ("attention: quadratic", quadratic, "attention", "dash"),
@@ -68,19 +67,21 @@ def parts_chart(sizes: Sequence[int], linear: Sequence[float], quadratic: Sequen
         figure.add_trace(
             go.Scatter(x=list(sizes), y=list(values), mode="lines", name=name, line=line, hovertemplate=hover)
         )
-        figure.add_annotation(
-            x=sizes[-1],
-            y=values[-1],
-            text=name,
-            showarrow=False,
-            xanchor="right",
-            yanchor="bottom",
-            yshift=4,
-            font={"color": theme.colour(role)},
+        words.append(
+            {
+                "x": sizes[-1],
+                "y": values[-1],
+                "text": name,
+                "showarrow": False,
+                "xanchor": "right",
+                "yanchor": "bottom",
+                "yshift": 4,
+                "font": {"color": theme.colour(role)},
+            }
         )
-    figure = styled(figure, theme, 300)
-    figure.update_xaxes(title="tokens of the prompt", rangemode="tozero", tickformat=",d")
-    return figure.update_yaxes(title="10⁹ operations", rangemode="tozero", tickformat=",")
+    x = {"title": "tokens of the prompt", "rangemode": "tozero", "tickformat": ",d"}
+    y = {"title": "10⁹ operations", "rangemode": "tozero", "tickformat": ","}
+    return styled(figure, theme, 300, x, y, annotations=words)
 
 
 def timed_table(timed: Timed, size_title: str) -> pd.DataFrame:
@@ -146,18 +147,18 @@ def roofline_chart(here: Roof, others: Sequence[Roof], points: Sequence[Reached]
         figure.add_trace(
             _reached([each for each in points if each.kind == kind], kind, theme.colour(role), symbol, theme)
         )
-    figure = styled(figure, theme, 460, showlegend=True)
-    figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"l": 8, "r": 16, "t": 16, "b": 8})
-    figure.update_xaxes(type="log", title="operations for each byte moved (logarithmic)", range=[-1, 3.5], dtick=1)
     low = min([each.operations for each in points] + [here.bandwidth * 0.3]) / 2
     high = max([roof.operations for roof in (here, *others)]) * 2
-    return figure.update_yaxes(
-        type="log",
-        title="operations a second (logarithmic)",
-        range=[np.log10(low), np.log10(high)],
-        dtick=1,
-        exponentformat="power",
-    )
+    x = {"type": "log", "title": "operations for each byte moved (logarithmic)", "range": [-1, 3.5], "dtick": 1}
+    y = {
+        "type": "log",
+        "title": "operations a second (logarithmic)",
+        "range": [np.log10(low), np.log10(high)],
+        "dtick": 1,
+        "exponentformat": "power",
+    }
+    legend = {"orientation": "h", "y": -0.2, "x": 0}
+    return styled(figure, theme, 460, x, y, showlegend=True, legend=legend, margin={"r": 16, "t": 16})
 
 
 def _roof(roof: Roof, span: np.ndarray, colour: str, dash: str, width: float) -> go.Scatter:

@@ -135,17 +135,17 @@ def shrinking_figure(tokens: Sequence[int], chosen: int, theme: Theme) -> go.Fig
         hoverinfo="skip",
     )
     late = chosen > len(tokens) / 2  # the curve falls, so there is room above it on the right, below on the left
-    figure.add_annotation(
-        x=chosen,
-        y=tokens[chosen],
-        text=f"{chosen:,} merges: {tokens[chosen]:,} tokens",
-        showarrow=False,
-        xanchor="right" if late else "left",
-        yanchor="top" if late else "bottom",
-        yshift=(-8 if late else 8) * theme.scale,
-        xshift=(-8 if late else 8) * theme.scale,
-        font={"size": 16 * theme.scale, "color": ink},
-    )
-    figure.update_xaxes(title="merges learned", rangemode="tozero", showgrid=False)
-    figure.update_yaxes(title="tokens of the paragraph", range=[0, max(tokens) * 1.12])
-    return styled(figure, theme, 300)
+    words = {
+        "x": chosen,
+        "y": tokens[chosen],
+        "text": f"{chosen:,} merges: {tokens[chosen]:,} tokens",
+        "showarrow": False,
+        "xanchor": "right" if late else "left",
+        "yanchor": "top" if late else "bottom",
+        "yshift": (-8 if late else 8) * theme.scale,
+        "xshift": (-8 if late else 8) * theme.scale,
+        "font": {"size": 16 * theme.scale, "color": ink},
+    }
+    x = {"title": "merges learned", "rangemode": "tozero", "showgrid": False}
+    y = {"title": "tokens of the paragraph", "range": [0, max(tokens) * 1.12]}
+    return styled(figure, theme, 300, x, y, annotations=[words])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, hatched, row_axis, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, escaped, hatched, marked, row_axis, shortened, styled, token_axis
 
 
 def strongest_bars(
@@ -52,9 +52,9 @@ def strongest_bars(
             unselected={"marker": {"opacity": 1}},
         )
     )
-    figure = styled(figure, theme, 50 * len(neurons) + 60, clickmode="event+select", bargap=0.45)
-    figure.update_xaxes(title="size of what it adds", range=[0, 1.2 * float(max(strengths)) or 1.0], showgrid=False)
-    return figure.update_yaxes(**row_axis(names))
+    x = {"title": "size of what it adds", "range": [0, 1.2 * float(max(strengths)) or 1.0], "showgrid": False}
+    height = 50 * len(neurons) + 60
+    return styled(figure, theme, height, x, row_axis(names), clickmode="event+select", bargap=0.45)
 
 
 def _hatched_below_zero(values: np.ndarray, theme: Theme) -> dict:
@@ -115,14 +115,19 @@ def activity_bars(values: np.ndarray, labels: Sequence[str], *, position: int, t
             unselected={"marker": {"opacity": 1}},
         )
     )
-    figure = styled(figure, theme, 260, clickmode="event+select", bargap=0 if dense else 0.25)
-    mark = {"fillcolor": theme.colour("line"), "opacity": 0.7, "line_width": 0, "layer": "below"}
     half = max(0.5, len(values) / 120)
-    figure.add_vrect(x0=position - half, x1=position + half, **mark)
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     room = 0.15 * ((high - low) or 1.0)
-    figure.update_xaxes(**token_axis(labels, "position", most=24), tickangle=-45 if len(labels) > 6 else 0)
-    return figure.update_yaxes(title="activation", range=[low - room if low else 0, high + room], zeroline=True)
+    return styled(
+        figure,
+        theme,
+        260,
+        token_axis(labels, "position", most=24) | {"tickangle": -45 if len(labels) > 6 else 0},
+        {"title": "activation", "range": [low - room if low else 0, high + room], "zeroline": True},
+        clickmode="event+select",
+        bargap=0 if dense else 0.25,
+        shapes=[marked(position - half, position + half, theme)],
+    )
 
 
 def activity_table(values: np.ndarray, labels: Sequence[str]) -> pd.DataFrame:

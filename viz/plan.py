@@ -7,7 +7,7 @@ from math import floor, log10
 import pandas as pd
 import plotly.graph_objects as go
 
-from viz.style import LIGHT, Theme, escaped, styled
+from viz.style import LIGHT, Theme, escaped, styled, upright
 
 #: Steps between powers of ten on a logarithmic axis, the more the shorter it is.
 _STEPS = ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,))
@@ -86,26 +86,30 @@ def band_chart(band: Band, place_title: str, result_title: str, label: str, them
     figure.add_trace(_now(band, place, theme))
     figure.add_trace(_to_its_label(band.now, band.high[place], 10**top, theme))
     start, end = log10(band.places[0]), log10(band.places[-1])
-    figure = styled(figure, theme, 340)
-    figure.update_layout(margin={"l": 8, "r": 16, "t": 12, "b": 8})
-    figure.update_xaxes(type="log", title=place_title, range=[start - 0.03, end + 0.03], showgrid=False)
-    figure.update_yaxes(type="log", title=result_title, range=[bottom, top])
-    figure.update_xaxes(**round_ticks(band.places[0], band.places[-1]))
-    figure.update_yaxes(**round_ticks(10**bottom, 10**top))
+    x = {"type": "log", "title": place_title, "range": [start - 0.03, end + 0.03], "showgrid": False}
+    y = {"type": "log", "title": result_title, "range": [bottom, top]}
     right = log10(band.now) > (start + end) / 2
-    figure.add_annotation(
-        x=log10(band.now),
-        y=1,
-        yref="paper",
-        text=f" {escaped(label)} ",
-        showarrow=False,
-        xanchor="right" if right else "left",
-        yanchor="top",
-        font={"color": theme.colour("pin")},
+    words = {
+        "x": log10(band.now),
+        "y": 1,
+        "yref": "paper",
+        "text": f" {escaped(label)} ",
+        "showarrow": False,
+        "xanchor": "right" if right else "left",
+        "yanchor": "top",
+        "font": {"color": theme.colour("pin")},
+    }
+    ends = band.places[0] <= band.full < band.places[-1]
+    return styled(
+        figure,
+        theme,
+        340,
+        x | round_ticks(band.places[0], band.places[-1]),
+        y | round_ticks(10**bottom, 10**top),
+        margin={"r": 16, "t": 12},
+        shapes=[_end_of_memory(band.full, theme)] if ends else [],
+        annotations=[words, *([_memory_full(band.full, start, end, theme)] if ends else [])],
     )
-    if band.places[0] <= band.full < band.places[-1]:
-        _end_of_memory(figure, band.full, start, end, theme)
-    return figure
 
 
 def _now(band: Band, place: int, theme: Theme) -> go.Scatter:
@@ -125,20 +129,24 @@ def _to_its_label(now: int, high: float, top: float, theme: Theme) -> go.Scatter
     return go.Scatter(x=[now, now], y=[high, top], mode="lines", name="to its label", line=line, hoverinfo="skip")
 
 
-def _end_of_memory(figure: go.Figure, full: int, start: float, end: float, theme: Theme) -> None:
-    """What lies beyond does not fit: hatched by a line and a word at the foot."""
-    figure.add_vline(x=full, line={"color": theme.colour("cache"), "width": 2 * theme.scale, "dash": "dot"})
+def _end_of_memory(full: int, theme: Theme) -> dict:
+    """The line beyond which nothing fits."""
+    return upright(full, color=theme.colour("cache"), width=2 * theme.scale, dash="dot")
+
+
+def _memory_full(full: int, start: float, end: float, theme: Theme) -> dict:
+    """The words at the foot of that line, on the side where there is room."""
     left = log10(full) > (start + end) / 2
-    figure.add_annotation(
-        x=log10(full),
-        y=0,
-        yref="paper",
-        yanchor="bottom",
-        xanchor="right" if left else "left",
-        text=f" memory full: {full:,} ",
-        showarrow=False,
-        font={"color": theme.colour("cache")},
-    )
+    return {
+        "x": log10(full),
+        "y": 0,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "xanchor": "right" if left else "left",
+        "text": f" memory full: {full:,} ",
+        "showarrow": False,
+        "font": {"color": theme.colour("cache")},
+    }
 
 
 def _faint(colour: str) -> str:

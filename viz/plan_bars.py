@@ -124,11 +124,11 @@ def predicted_chart(
             hoverinfo="skip",
         )
     )
-    figure = legend_above(styled(figure, theme, 110 + 34 * len(names)))
     low, high = min(*predicted, *timed), max(*predicted, *timed)
-    figure.update_xaxes(type="log", title="milliseconds (logarithmic)", range=[log10(low) - 0.1, log10(high) + 0.35])
-    figure.update_xaxes(**round_ticks(low * 0.8, high * 2))
-    return figure.update_yaxes(**row_axis([escaped(name) for name in names]))
+    x = {"type": "log", "title": "milliseconds (logarithmic)", "range": [log10(low) - 0.1, log10(high) + 0.35]}
+    x |= round_ticks(low * 0.8, high * 2)
+    y = row_axis([escaped(name) for name in names])
+    return styled(figure, theme, 110 + 34 * len(names), x, y, **legend_above())
 
 
 def predicted_table(names: Sequence[str], predicted: Sequence[float], timed: Sequence[float]) -> pd.DataFrame:

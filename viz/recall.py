@@ -47,20 +47,20 @@ def number_map(
             figure.add_trace(_cells(values[:, first:end], first + shift))
     places = [place + (GAP if apart and place >= apart else 0.0) for place in range(len(columns))]
     figure.add_trace(_words(values, words, places, limits, theme))
-    figure = styled(figure, theme, 120 + row_height * len(rows))
+    x = {
+        "title": column_title,
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": [_wrapped(name) for name in columns],
+        "tickangle": 0,
+        "range": [-0.5, places[-1] + 0.5],
+        "showgrid": False,
+        "zeroline": False,
+    }
+    y = {"title": row_title} | row_axis([escaped(shortened(name, 24)) for name in rows], 0.5)
+    # No bar of colours: every cell says its number.
     scale = {"colorscale": palette.SEQUENTIAL, "cmin": limits[0], "cmax": limits[1], "showscale": False}
-    figure.update_layout(coloraxis=scale)  # no bar of colours: every cell says its number
-    figure.update_xaxes(
-        title=column_title,
-        tickmode="array",
-        tickvals=places,
-        ticktext=[_wrapped(name) for name in columns],
-        tickangle=0,
-        range=[-0.5, places[-1] + 0.5],
-        showgrid=False,
-        zeroline=False,
-    )
-    return figure.update_yaxes(title=row_title, **row_axis([escaped(shortened(name, 24)) for name in rows], 0.5))
+    return styled(figure, theme, 120 + row_height * len(rows), x, y, coloraxis=scale)
 
 
 def _wrapped(name: str) -> str:
@@ -138,8 +138,8 @@ def map_table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], r
 def chance_bars(labels: Sequence[str], values: Sequence[float], theme: Theme = LIGHT) -> go.Figure:
     """The probability of one answer under several requests, one bar each, the number beside it."""
     names = [shortened(label, 28) for label in labels]
-    figure = named_bars(names, values, [percent(value) for value in values], "attention", 52, theme)
-    return figure.update_xaxes(range=[0, 1.15], tickformat=".0%", title="probability", showgrid=False)
+    x = {"range": [0, 1.15], "tickformat": ".0%", "title": "probability", "showgrid": False}
+    return named_bars(names, values, [percent(value) for value in values], "attention", 52, theme, x)
 
 
 def chance_table(labels: Sequence[str], values: Sequence[float], what: str = "request") -> pd.DataFrame:

@@ -88,13 +88,27 @@ def cumulative_curve(
             hoverinfo="skip",
         )
     )
-    if top_p < 1:
-        line = {"color": theme.colour("muted"), "dash": "dash", "width": 1.5}
-        figure.add_hline(y=top_p, line=line, annotation_text=f"top-p {top_p:.2f}", annotation_position="top left")
-    figure = styled(figure, theme, 280)
-    figure.update_xaxes(type="log", title="tokens, likeliest first (logarithmic)", dtick=1, exponentformat="none")
-    figure.update_yaxes(title="probability together", range=[0, 1.06])
-    return figure
+    level = _level(top_p, theme) if top_p < 1 else {}
+    x = {"type": "log", "title": "tokens, likeliest first (logarithmic)", "dtick": 1, "exponentformat": "none"}
+    y = {"title": "probability together", "range": [0, 1.06]}
+    return styled(figure, theme, 280, x, y, **level)
+
+
+def _level(top_p: float, theme: Theme) -> dict:
+    """A line across the figure at ``top_p``, its name above its left end."""
+    line = {"color": theme.colour("muted"), "dash": "dash", "width": 1.5}
+    shape = {"type": "line", "x0": 0, "x1": 1, "xref": "x domain", "y0": top_p, "y1": top_p, "yref": "y", "line": line}
+    name = {
+        "text": f"top-p {top_p:.2f}",
+        "x": 0,
+        "xref": "x domain",
+        "xanchor": "left",
+        "y": top_p,
+        "yref": "y",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+    return {"shapes": [shape], "annotations": [name]}
 
 
 def draws_chart(
@@ -129,10 +143,8 @@ def draws_chart(
     figure.add_trace(
         go.Scatter(x=beyond, y=places, mode="text", text=numbers, textposition="middle right", hoverinfo="skip")
     )
-    figure = styled(figure, theme, 60 + 30 * len(names), bargap=0.3)
-    figure.update_yaxes(**row_axis(names))
-    most = 1.2 * float(max(counts.max() / draws, probabilities.max()))
-    return figure.update_xaxes(title="share of the draws", range=[0, most])
+    x = {"title": "share of the draws", "range": [0, 1.2 * float(max(counts.max() / draws, probabilities.max()))]}
+    return styled(figure, theme, 60 + 30 * len(names), x, row_axis(names), bargap=0.3)
 
 
 def nucleus_columns(
@@ -159,16 +171,15 @@ def nucleus_columns(
             hovertemplate="%{y:,} tokens<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 300, bargap=0.25, clickmode="event+select")
-    figure.update_xaxes(**token_axis(labels, "after this token", first))
-    figure.update_yaxes(
-        type="log",
-        title="tokens (logarithmic)",
-        range=[-0.15, float(np.log10(max(sizes.max(), 10))) + 0.3],
-        dtick=1,
-        exponentformat="none",
-    )
-    return figure
+    x = token_axis(labels, "after this token", first)
+    y = {
+        "type": "log",
+        "title": "tokens (logarithmic)",
+        "range": [-0.15, float(np.log10(max(sizes.max(), 10))) + 0.3],
+        "dtick": 1,
+        "exponentformat": "none",
+    }
+    return styled(figure, theme, 300, x, y, bargap=0.25, clickmode="event+select")
 
 
 def stage_table(names: Sequence[str], labels: Sequence[str], bars: np.ndarray, rest: str) -> pd.DataFrame:

@@ -224,12 +224,10 @@ def times_chart(lane: Lane, *, selected: int | None = None, theme: Theme = LIGHT
             hovertemplate="step %{x}: %{y:.1f} ms<extra></extra>",
         )
     )
-    figure = styled(figure, theme, 260, bargap=0.25)
     names = ["prefill", *(str(place) for place in range(1, len(times)))]
-    figure.update_xaxes(
-        title="step", tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False
-    )
-    return figure.update_yaxes(title="milliseconds", rangemode="tozero")
+    x = {"title": "step", "tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names}
+    y = {"title": "milliseconds", "rangemode": "tozero"}
+    return styled(figure, theme, 260, x | {"showgrid": False}, y, bargap=0.25)
 
 
 def work_triangle(
@@ -263,13 +261,12 @@ def work_triangle(
             ygap=gap,
         )
     )
-    if first > 0:
-        figure.add_shape(_read_mark(first, last, theme))
     n = len(labels)
-    figure = styled(figure, theme, int(min(560, max(300, 22 * n + 110))))
-    figure.update_xaxes(**token_axis(labels, "key", most=24), side="top", tickangle=-45 if n > 6 else 0)
-    vertical = token_axis(labels, "query", most=24)
-    return figure.update_yaxes(**{**vertical, "range": vertical["range"][::-1]})
+    x = token_axis(labels, "key", most=24) | {"side": "top", "tickangle": -45 if n > 6 else 0}
+    y = token_axis(labels, "query", most=24)
+    y["range"] = y["range"][::-1]
+    shapes = [_read_mark(first, last, theme)] if first > 0 else []
+    return styled(figure, theme, int(min(560, max(300, 22 * n + 110))), x, y, shapes=shapes)
 
 
 def _read_mark(first: int, last: int, theme: Theme) -> dict:

@@ -28,20 +28,26 @@ class Theme:
 LIGHT = Theme()
 
 
-def styled(figure: go.Figure, theme: Theme, height: int, **layout) -> go.Figure:
-    """Give ``figure`` the look of the app.
+def styled(
+    figure: go.Figure, theme: Theme, height: int, x: dict | None = None, y: dict | None = None, **layout
+) -> go.Figure:
+    """Give ``figure`` the look of the app, and all else that its layout says.
 
     Args:
         height: in pixels, before the theme's scale.
-        layout: anything more for plotly's layout.
+        x, y: what every x axis and every y axis takes.
+        layout: anything more for plotly's layout, the axes of single panels included, as ``xaxis2``.
     """
     # Put together as one dictionary and set once: plotly's own updates take ten times as long.
     whole = figure.layout.to_plotly_json()
     whole.pop("template", None)
+    more = {name: _plain(value) for name, value in layout.items()}
     _merge(whole, _look(theme, height))
-    for name in _axes(whole):
-        _merge(whole.setdefault(name, {}), _axis_look(theme))
-    _merge(whole, {name: _plain(value) for name, value in layout.items()})
+    for name in _axes(whole | more):
+        axis = whole.setdefault(name, {})
+        _merge(axis, _axis_look(theme))
+        _merge(axis, (x if name.startswith("x") else y) or {})
+    _merge(whole, more)
     figure.layout = whole
     return figure
 
@@ -68,8 +74,8 @@ def _axis_look(theme: Theme) -> dict:
 
 
 def _axes(layout: dict) -> list[str]:
-    """The names of the axes: those of the panels, or the two that every figure has."""
-    return [name for name in layout if name.startswith(("xaxis", "yaxis"))] or ["xaxis", "yaxis"]
+    """The names of the axes: the two that every figure has, and those of further panels."""
+    return ["xaxis", "yaxis", *(name for name in layout if name.startswith(("xaxis", "yaxis")) and name[5:])]
 
 
 def _plain(value: object) -> object:
@@ -80,7 +86,9 @@ def _plain(value: object) -> object:
 def _merge(into: dict, more: dict) -> None:
     """Put ``more`` into ``into``, dictionaries one in the other."""
     for name, value in more.items():
-        if isinstance(value, dict) and isinstance(into.get(name), dict):
+        if isinstance(value, dict):
+            if not isinstance(into.get(name), dict):
+                into[name] = {}  # its own: another axis is given the same dictionary
             _merge(into[name], value)
         else:
             into[name] = value
@@ -179,16 +187,40 @@ def hatched(shape: str | Sequence[str], theme: Theme, **more) -> dict:
     return {"shape": shape, "fgcolor": theme.colour("background"), "fillmode": "overlay", **more}
 
 
-def legend_above(figure: go.Figure, **more) -> go.Figure:
-    """Show ``figure``'s legend, in a line above it.
+def legend_above(**more) -> dict:
+    """Settings for :func:`styled`: the legend, in a line above the figure.
 
     Args:
         more: anything else that plotly's legend takes.
     """
-    return figure.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", **more},
-    )
+    line = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+    return {"showlegend": True, "legend": line | more}
+
+
+def upright(x: float, **line) -> dict:
+    """A shape: a line from the bottom of the figure to its top.
+
+    Args:
+        line: what plotly's line takes.
+    """
+    return {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain", "line": line}
+
+
+def marked(first: float, last: float, theme: Theme) -> dict:
+    """A shape: a pale ground behind the places from ``first`` to ``last``, from the bottom to the top."""
+    return {
+        "type": "rect",
+        "x0": first,
+        "x1": last,
+        "xref": "x",
+        "y0": 0,
+        "y1": 1,
+        "yref": "y domain",
+        "fillcolor": theme.colour("line"),
+        "opacity": 0.7,
+        "line": {"width": 0},
+        "layer": "below",
+    }
 
 
 def click_targets(x: Sequence, y: Sequence, words: Sequence[str], size: int, **more) -> go.Scatter:

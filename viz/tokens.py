@@ -326,9 +326,8 @@ def price_figure(frame: pd.DataFrame, measure: str, theme: Theme) -> go.Figure:
             hovertemplate=f"{escaped(reader)}: %{{x}} {measure}<extra></extra>",
             marker=_marker(place, theme),
         )
-    figure.update_yaxes(**row_axis(samples, 0.5))
-    figure.update_xaxes(title=measure, range=[0, frame[measure].max() * 1.04], side="bottom", zeroline=True)
-    return legend_above(styled(figure, theme, 48 * len(samples) + 110))
+    x = {"title": measure, "range": [0, frame[measure].max() * 1.04], "side": "bottom", "zeroline": True}
+    return styled(figure, theme, 48 * len(samples) + 110, x, row_axis(samples, 0.5), **legend_above())
 
 
 def _marker(place: int, theme: Theme) -> dict:

@@ -21,6 +21,7 @@ from viz.style import (
     shortened,
     styled,
     token_axis,
+    upright,
 )
 
 #: The two runs: name, role of the colour, hatch.
@@ -62,12 +63,20 @@ def next_token_bars(pair: Pair, theme: Theme = LIGHT) -> go.Figure:
         bar = _bar(name, role, hatch, theme, x=list(values), y=rows, orientation="h", text=numbers)
         bar.update(textposition="outside", constraintext="none", hovertemplate="%{x:.5f}<extra></extra>")
         figure.add_trace(bar)
-    figure = styled(figure, theme, 70 + 44 * len(rows), barmode="group", bargap=0.3)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
-    figure.update_xaxes(range=[0, 1.15], showgrid=False, tickformat=".0%", title="probability")
-    names = [escaped(shortened(label)) for label in pair.labels]
-    figure.update_yaxes(**row_axis(names, 0.5))
-    return legend_above(figure, traceorder="normal")
+    return styled(
+        figure,
+        theme,
+        70 + 44 * len(rows),
+        {"range": [0, 1.15], "showgrid": False, "tickformat": ".0%", "title": "probability"},
+        row_axis([escaped(shortened(label)) for label in pair.labels], 0.5),
+        bargap=0.3,
+        **_grouped(theme),
+    )
+
+
+def _grouped(theme: Theme) -> dict:
+    """The layout of bars beside each other, told apart by a legend above them."""
+    return {"barmode": "group", "margin": {"t": 40 * theme.scale}} | legend_above(traceorder="normal")
 
 
 def foreseen_columns(pair: Pair, first: int = 1, theme: Theme = LIGHT) -> go.Figure:
@@ -82,11 +91,9 @@ def foreseen_columns(pair: Pair, first: int = 1, theme: Theme = LIGHT) -> go.Fig
         figure.add_trace(
             _bar(name, role, hatch, theme, x=places, y=list(values), hovertemplate="%{y:.4f}<extra></extra>")
         )
-    figure = styled(figure, theme, 300, barmode="group", bargap=0.25)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
-    figure.update_xaxes(**token_axis(pair.labels, "the token that came", first))
-    figure.update_yaxes(range=[0, 1.05], tickformat=".0%", title="its probability before")
-    return legend_above(figure, traceorder="normal")
+    x = token_axis(pair.labels, "the token that came", first)
+    y = {"range": [0, 1.05], "tickformat": ".0%", "title": "its probability before"}
+    return styled(figure, theme, 300, x, y, bargap=0.25, **_grouped(theme))
 
 
 def pair_table(pair: Pair, what: str) -> pd.DataFrame:
@@ -122,12 +129,17 @@ def effect_map(
         )
     )
     figure.add_trace(_targets(change))
-    for where, role in [(each, "ink") for each in marked] + [((layer, head), "accent")]:
-        figure.add_shape(_frame(*where, theme.colour(role), theme))
-    figure = styled(figure, theme, int(min(640, 110 + 26 * heads)), clickmode="event+select", hoverdistance=-1)
-    figure.update_xaxes(title="layer", range=[-0.6, layers - 0.4], dtick=max(1, layers // 15), showgrid=False)
-    return figure.update_yaxes(
-        title="head", range=[heads - 0.4, -0.6], dtick=max(1, heads // 12), showgrid=False, zeroline=False
+    framed = [(each, "ink") for each in marked] + [((layer, head), "accent")]
+    y = {"title": "head", "dtick": max(1, heads // 12), "range": [heads - 0.4, -0.6], "showgrid": False}
+    return styled(
+        figure,
+        theme,
+        int(min(640, 110 + 26 * heads)),
+        layer_axis(layers),
+        y | {"zeroline": False},
+        clickmode="event+select",
+        hoverdistance=-1,
+        shapes=[_frame(*where, theme.colour(role), theme) for where, role in framed],
     )
 
 
@@ -179,13 +191,11 @@ def effect_columns(
         places = list(range(len(values)))
         bar = _bar(name, role, hatch, theme, x=places, y=values, hovertemplate="%{y:+.2%}<extra></extra>")
         figure.add_trace(bar)
-    figure = styled(figure, theme, 320, barmode="group", bargap=0.25, clickmode="event+select")
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 40 * theme.scale, "b": 8})
-    if selected is not None:
-        figure.add_vline(x=selected, line={"color": theme.colour("ink"), "dash": "dot", "width": 1.5})
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(tickformat="+.0%", title="change of probability", zeroline=True)
-    return legend_above(figure, traceorder="normal") if len(series) > 1 else figure
+    line = {"color": theme.colour("ink"), "dash": "dot", "width": 1.5}
+    more = {"clickmode": "event+select", "shapes": [] if selected is None else [upright(selected, **line)]}
+    y = {"tickformat": "+.0%", "title": "change of probability", "zeroline": True}
+    more |= _grouped(theme) | {"showlegend": len(series) > 1}
+    return styled(figure, theme, 320, axis, y, bargap=0.25, **more)
 
 
 def columns_table(series: dict[str, np.ndarray], labels: Sequence[str], what: str) -> pd.DataFrame:

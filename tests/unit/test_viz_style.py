@@ -16,7 +16,7 @@ def test_a_hatch_lies_over_the_colour_that_is_there():
 
 
 def test_a_legend_is_shown_above_and_takes_more():
-    figure = legend_above(styled(go.Figure(go.Bar(x=[1], name="one")), LIGHT, 200), traceorder="reversed")
+    figure = styled(go.Figure(go.Bar(x=[1], name="one")), LIGHT, 200, **legend_above(traceorder="reversed"))
     assert figure.layout.showlegend and figure.layout.legend.traceorder == "reversed"
     assert figure.layout.legend.orientation == "h" and figure.layout.legend.y > 1
     assert figure.layout.legend.yanchor == "bottom"
