@@ -22,6 +22,20 @@ def test_a_legend_is_shown_above_and_takes_more():
     assert figure.layout.legend.yanchor == "bottom"
 
 
+def test_a_figure_carries_no_template_but_its_own():
+    figure = styled(go.Figure(go.Scatter(x=[1], y=[1])), LIGHT, 200).to_dict()
+    assert figure["layout"]["template"] == {
+        "data": {"scatter": [{"type": "scatter", "marker": {"line": {"width": 0}}}]}
+    }
+
+
+def test_what_all_axes_take_reaches_each_and_a_panel_can_say_more():
+    panels = {"xaxis2": {"title": {"text": "second"}}, "yaxis2": {"range": [3, 4]}}
+    layout = styled(go.Figure(), LIGHT, 200, {"title": {"text": "all"}}, {"range": [0, 1]}, **panels).layout
+    assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("all", "second")
+    assert (layout.yaxis.range, layout.yaxis2.range) == ((0, 1), (3, 4))
+
+
 def test_named_bars_stand_in_order_with_their_names_and_numbers():
     names = ["<b>", "two", "two", "four", "five"]
     figure = named_bars(names, [5, 4, 3, 2, 1], list("vwxyz"), "cache", 50, LIGHT)
