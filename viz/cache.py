@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz import palette
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, row_axis, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, beside, colour_bar, escaped, hatched, panel, row_axis, shortened, styled, token_axis
 
 #: Beyond this many positions, lines between them would be all there is to see.
 LINED = 96
@@ -235,7 +234,7 @@ def answers(
         rest: label of those.
     """
     rows = [*(escaped(shortened(label)) for label in labels), rest]
-    figure = make_subplots(1, len(names), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=list(names))
+    figure = go.Figure()
     patterns = [""] * len(labels) + ["/"]
     for column, values in enumerate(bars, start=1):
         bar = go.Bar(
@@ -250,13 +249,12 @@ def answers(
             textposition="outside",
             cliponaxis=False,
             hovertemplate="%{x:.5f}<extra></extra>",
+            **panel(column),
         )
-        figure.add_trace(bar, row=1, col=column)
-    figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
-    figure.update_xaxes(range=[0, 1.4 * float(bars.max())], showticklabels=False, showgrid=False)
-    figure.update_yaxes(**row_axis(rows))
-    figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
-    return figure
+        figure.add_trace(bar)
+    x = {"range": [0, 1.4 * float(bars.max())], "showticklabels": False, "showgrid": False}
+    more = {"margin": {"t": 40}, "bargap": 0.3} | beside(names, 0.02, theme)
+    return styled(figure, theme, 60 + 30 * len(rows), x, row_axis(rows), **more)
 
 
 def answers_table(names: Sequence[str], labels: Sequence[str], bars: np.ndarray, rest: str) -> pd.DataFrame:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz.sampling import percent
-from viz.style import LIGHT, Theme, escaped, legend_above, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, beside, escaped, legend_above, panel, row_axis, shortened, styled, token_axis
 
 #: Colour role, line style and mark of the further sentences, by sense.
 _SENSES = (("ink", "dot", "circle"), ("muted", "dash", "square"))
@@ -140,8 +139,7 @@ def lens_ladders(
         labels: by run, the likeliest token after each.
         shares: (runs, layers) its probability.
     """
-    titles = [escaped(shortened(name, 40)) for name in names]
-    figure = make_subplots(1, len(names), shared_yaxes=True, horizontal_spacing=0.04, subplot_titles=titles)
+    figure = go.Figure()
     rows = list(range(len(layers)))
     for column, (tokens, values) in enumerate(zip(labels, shares, strict=True), start=1):
         bar = go.Bar(
@@ -153,15 +151,14 @@ def lens_ladders(
             textposition="outside",
             cliponaxis=False,
             hovertemplate="%{x:.4f}<extra></extra>",
+            **panel(column),
         )
-        figure.add_trace(bar, row=1, col=column)
-    figure = styled(figure, theme, 60 + 24 * len(layers), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
-    figure.update_xaxes(range=[0, 2.4], showticklabels=False, showgrid=False, zeroline=False)
-    figure.update_yaxes(tickmode="array", tickvals=rows, ticktext=[str(layer) for layer in layers], showgrid=False)
-    figure.update_yaxes(range=[-0.6, len(layers) - 0.4], zeroline=False)
-    figure.update_yaxes(title="after layer", col=1)
-    figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
-    return figure
+        figure.add_trace(bar)
+    panels = beside([escaped(shortened(name, 40)) for name in names], 0.04, theme)
+    panels["yaxis"]["title"] = "after layer"
+    x = {"range": [0, 2.4], "showticklabels": False, "showgrid": False, "zeroline": False}
+    y = row_axis([str(layer) for layer in layers]) | {"range": [-0.6, len(layers) - 0.4]}
+    return styled(figure, theme, 60 + 24 * len(layers), x, y, margin={"t": 40}, bargap=0.3, **panels)
 
 
 def lens_table(

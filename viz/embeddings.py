@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import hex_to_rgb
-from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, escaped, legend_above, panel_name, row_axis, shortened, styled
+from viz.style import LIGHT, Theme, below, escaped, legend_above, panel, panel_name, row_axis, shortened, styled
 
 #: Numbers written out under a bar-code, and how many stand in one line: legible on a phone.
 CELLS, CELLS_A_LINE = 24, 8
@@ -37,40 +36,37 @@ def row_strip(values: np.ndarray, theme: Theme = LIGHT) -> go.Figure:
     bars = in_lines(values, max(BARS_A_LINE, -(-len(values) // 8)))
     cells = in_lines(values[:CELLS], CELLS_A_LINE)
     heights = [20 * len(bars), 28 * len(cells)]
-    figure = make_subplots(rows=2, cols=1, row_heights=heights, vertical_spacing=40 / (sum(heights) + 40))
     limit = saturation(values)
-    figure.add_trace(signed_cells(bars, limit, theme, xgap=0, ygap=3), row=1, col=1)
-    figure.add_trace(signed_cells(cells, limit, theme, xgap=2, ygap=3), row=2, col=1)
-    figure.add_trace(_written(cells, limit, theme), row=2, col=1)
-    styled(figure, theme, height=sum(heights) + 68)
-    figure.update_layout(margin={"t": 26 * theme.scale, "b": 2})
-    figure.update_xaxes(visible=False)
-    figure.add_shape(
-        type="rect",
-        x0=-0.5,
-        x1=min(CELLS, bars.shape[1]) - 0.5,
-        y0=-0.5,
-        y1=0.5,
-        row=1,
-        col=1,
-        line={"color": theme.colour("ink"), "width": 2},
+    figure = go.Figure(
+        [
+            signed_cells(bars, limit, theme, xgap=0, ygap=3, **panel(1)),
+            signed_cells(cells, limit, theme, xgap=2, ygap=3, **panel(2)),
+            _written(cells, limit, theme, **panel(2)),
+        ]
     )
-    for line, row in ((bars, 1), (cells, 2)):
-        starts = [line.shape[1] * i for i in range(len(line))]
-        figure.update_yaxes(
-            tickvals=list(range(len(line))),
-            ticktext=[str(start) for start in starts],
-            autorange="reversed",
-            showgrid=False,
-            zeroline=False,
-            ticks="",
-            row=row,
-            col=1,
-        )
+    panels = below(heights, 40 / (sum(heights) + 40))
+    for name, lines in (("yaxis", bars), ("yaxis2", cells)):
+        starts = [str(lines.shape[1] * i) for i in range(len(lines))]
+        panels[name] |= {"tickvals": list(range(len(lines))), "ticktext": starts}
     shown = f"the first {min(CELLS, len(values))}, outlined above, to read"
-    for row, name in enumerate(("all of them, line by line", shown), start=1):
-        figure.add_annotation(panel_name(name, row, theme))
-    return figure
+    return styled(
+        figure,
+        theme,
+        sum(heights) + 68,
+        {"visible": False},
+        {"autorange": "reversed", "showgrid": False, "zeroline": False, "ticks": ""},
+        margin={"t": 26 * theme.scale, "b": 2},
+        shapes=[_outline(min(CELLS, bars.shape[1]), theme)],
+        annotations=[panel_name("all of them, line by line", 1, theme), panel_name(shown, 2, theme)],
+        **panels,
+    )
+
+
+def _outline(count: int, theme: Theme) -> dict:
+    """The frame around the first ``count`` numbers of the first panel."""
+    line = {"color": theme.colour("ink"), "width": 2}
+    corners = {"x0": -0.5, "x1": count - 0.5, "y0": -0.5, "y1": 0.5}
+    return {"type": "rect", "xref": "x", "yref": "y", "line": line} | corners
 
 
 def in_lines(values: np.ndarray, length: int) -> np.ndarray:
@@ -102,7 +98,7 @@ def signed_cells(lines: np.ndarray, limit: float, theme: Theme, **more) -> go.He
     )
 
 
-def _written(lines: np.ndarray, limit: float, theme: Theme) -> go.Scatter:
+def _written(lines: np.ndarray, limit: float, theme: Theme, **more) -> go.Scatter:
     """The numbers of :func:`signed_cells` in two decimals, each in what is legible on its colour."""
     y, x = np.nonzero(~np.isnan(lines))
     values = lines[y, x]
@@ -113,6 +109,7 @@ def _written(lines: np.ndarray, limit: float, theme: Theme) -> go.Scatter:
         text=[f"{value:.2f}".replace("-", "−") for value in values],
         textfont={"size": 14 * theme.scale, "color": [_on(_ground(value / limit, theme)) for value in values]},
         hoverinfo="skip",
+        **more,
     )
 
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz.embeddings import BARS_A_LINE, in_lines, saturation, signed_cells
-from viz.style import LIGHT, Theme, escaped, legend_above, marked, panel_name, styled
+from viz.style import LIGHT, Theme, below, escaped, legend_above, marked, panel, panel_name, styled
 
 #: Name, colour role, line style and mark of what is drawn by layer.
 _STREAM = ("the stream, as it leaves the layer", "ink", "solid", "circle")
@@ -136,14 +135,15 @@ def norm_strips(strips: Sequence[tuple[str, np.ndarray]], theme: Theme = LIGHT) 
     drawn = [in_lines(values.astype(np.float32), length) for _, values in strips]
     pixels = [14 * len(lines) for lines in drawn]
     gap = 34 / (sum(pixels) + 34 * (len(strips) - 1))
-    figure = make_subplots(rows=len(strips), cols=1, row_heights=pixels, vertical_spacing=gap)
+    figure, names = go.Figure(), []
     for row, ((name, values), lines) in enumerate(zip(strips, drawn, strict=True), start=1):
         limit = saturation(values)
-        figure.add_trace(signed_cells(lines, limit, theme, xgap=0, ygap=1), row=row, col=1)
-        figure.add_annotation(panel_name(f"{escaped(name)}: full colour at ±{limit:.3g}", row, theme))
-    styled(figure, theme, sum(pixels) + 34 * (len(strips) - 1) + 36, margin={"l": 8, "r": 8, "t": 28, "b": 4})
-    figure.update_xaxes(visible=False)
-    return figure.update_yaxes(visible=False, autorange="reversed")
+        figure.add_trace(signed_cells(lines, limit, theme, xgap=0, ygap=1, **panel(row)))
+        names.append(panel_name(f"{escaped(name)}: full colour at ±{limit:.3g}", row, theme))
+    height = sum(pixels) + 34 * (len(strips) - 1) + 36
+    x, y = {"visible": False}, {"visible": False, "autorange": "reversed"}
+    more = {"margin": {"t": 28, "b": 4}, "annotations": names}
+    return styled(figure, theme, height, x, y, **more, **below(pixels, gap))
 
 
 def norm_table(strips: Sequence[tuple[str, np.ndarray]]) -> pd.DataFrame:

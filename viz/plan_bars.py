@@ -6,10 +6,9 @@ from math import log10
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz.plan import round_ticks
-from viz.style import LIGHT, Theme, escaped, hatched, legend_above, row_axis, styled
+from viz.style import LIGHT, Theme, beside, escaped, hatched, legend_above, nth, panel, row_axis, styled
 
 
 @dataclass(frozen=True)
@@ -30,15 +29,12 @@ class Column:
 
 def lever_bars(names: Sequence[str], columns: Sequence[Column], theme: Theme = LIGHT) -> go.Figure:
     """Levers as rows, results as columns of bars: solid to the lower end, hatched to the upper."""
-    figure = make_subplots(
-        cols=len(columns), shared_yaxes=True, horizontal_spacing=0.03, subplot_titles=[each.title for each in columns]
-    )
+    figure, panels = go.Figure(), beside([each.title for each in columns], 0.03, theme, size=14)
     places = list(range(len(names)))
     for column, each in enumerate(columns, 1):
         rest = [high - low for low, high in zip(each.low, each.high, strict=True)]
         for part, values, hatch in (("lower end", each.low, ""), ("to the upper end", rest, "/")):
-            figure.add_trace(_lever_part(places, part, values, hatch, theme), row=1, col=column)
-        most = max(each.high) or 1
+            figure.add_trace(_lever_part(places, part, values, hatch, theme, **panel(column)))
         figure.add_trace(
             go.Scatter(
                 x=list(each.high),
@@ -48,19 +44,16 @@ def lever_bars(names: Sequence[str], columns: Sequence[Column], theme: Theme = L
                 textposition="middle right",
                 cliponaxis=False,
                 hoverinfo="skip",
-            ),
-            row=1,
-            col=column,
+                **panel(column),
+            )
         )
-        figure.update_xaxes(range=[0, 1.75 * most], showticklabels=False, showgrid=False, row=1, col=column)
-    figure = styled(figure, theme, 60 + 32 * len(names), barmode="stack", bargap=0.34)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 32, "b": 8})
-    figure.update_annotations(font={"size": 14 * theme.scale, "color": theme.colour("ink")})
+        panels[f"xaxis{nth(column)}"]["range"] = [0, 1.75 * (max(each.high) or 1)]
     ticks = [f"<b>{escaped(name)}</b>" if place == 0 else escaped(name) for place, name in enumerate(names)]
-    return figure.update_yaxes(**row_axis(ticks))
+    x, more = {"showticklabels": False, "showgrid": False}, {"barmode": "stack", "bargap": 0.34, "margin": {"t": 32}}
+    return styled(figure, theme, 60 + 32 * len(names), x, row_axis(ticks), **more, **panels)
 
 
-def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: str, theme: Theme) -> go.Bar:
+def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: str, theme: Theme, **more) -> go.Bar:
     background = theme.colour("background")
     colours = [theme.colour("cache" if place == 0 else "accent") for place in places]
     pattern = hatched(hatch, theme, fgcolor=colours) if hatch else None
@@ -75,6 +68,7 @@ def _lever_part(places: list[int], name: str, values: Sequence[float], hatch: st
             "line": {"color": colours, "width": 1},
         },
         hoverinfo="skip",
+        **more,
     )
 
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from viz.style import LIGHT, Theme, escaped, hatched, row_axis, shortened, styled, token_axis
+from viz.style import LIGHT, Theme, beside, escaped, hatched, panel, row_axis, shortened, styled, token_axis
 
 
 def stage_bars(
@@ -22,17 +21,13 @@ def stage_bars(
         rest: label of the rest.
     """
     rows = [*(escaped(shortened(label)) for label in labels), rest]
-    figure = make_subplots(1, len(names), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=list(names))
-    for column, values in enumerate(bars, start=1):
-        figure.add_trace(_stage(values, theme), row=1, col=column)
-    figure = styled(figure, theme, 60 + 30 * len(rows), margin={"l": 8, "r": 8, "t": 40, "b": 8}, bargap=0.3)
-    figure.update_xaxes(range=[0, 1.28], showticklabels=False, showgrid=False)
-    figure.update_yaxes(**row_axis(rows))
-    figure.update_annotations(font={"size": 15 * theme.scale, "color": theme.colour("ink")})
-    return figure
+    figure = go.Figure([_stage(values, column, theme) for column, values in enumerate(bars, start=1)])
+    x = {"range": [0, 1.28], "showticklabels": False, "showgrid": False}
+    more = {"margin": {"t": 40}, "bargap": 0.3} | beside(names, 0.02, theme)
+    return styled(figure, theme, 60 + 30 * len(rows), x, row_axis(rows), **more)
 
 
-def _stage(values: np.ndarray, theme: Theme) -> go.Bar:
+def _stage(values: np.ndarray, column: int, theme: Theme) -> go.Bar:
     colours = [theme.colour("attention")] * (len(values) - 1) + [theme.colour("muted")]
     patterns = [""] * (len(values) - 1) + ["/"]
     return go.Bar(
@@ -47,6 +42,7 @@ def _stage(values: np.ndarray, theme: Theme) -> go.Bar:
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{x:.5f}<extra></extra>",
+        **panel(column),
     )
 
 

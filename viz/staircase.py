@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz import palette
-from viz.style import LIGHT, Theme, colour_bar, escaped, hatched, styled, token_axis
+from viz.style import LIGHT, Theme, below, colour_bar, escaped, hatched, nth, panel, panel_title, styled, token_axis
 
 
 @dataclass(frozen=True)
@@ -80,32 +79,40 @@ def staircase(lanes: Sequence[Lane], *, selected: int | None = None, theme: Them
         selected: index of the pass that is opened up, outlined in the first lane.
     """
     longest, highest = max(lane.total for lane in lanes), max(p.positions for lane in lanes for p in lane.passes)
-    figure = make_subplots(
-        rows=len(lanes), cols=1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=[lane.name for lane in lanes]
-    )
-    figure.update_annotations(x=0, xanchor="left", font={"size": 15 * theme.scale, "color": theme.colour("ink")})
-    for row, lane in enumerate(lanes, start=1):
-        for bar in _bars(lane, theme):
-            figure.add_trace(bar, row=row, col=1)
-        if lane.note:
-            figure.add_annotation(_note(lane, longest, theme), row=row, col=1)
-    _named_once(figure)
-    height = 250 * len(lanes) + 90
-    figure = styled(figure, theme, height, barmode="overlay", clickmode="event+select", bargap=0)
-    figure.update_layout(
-        margin={"l": 8, "r": 16, "t": 32 * theme.scale, "b": 8},
+    bars = [bar for row, lane in enumerate(lanes, start=1) for bar in _bars(lane, row, theme)]
+    opened = selected is not None and selected < len(lanes[0].passes)
+    return styled(
+        go.Figure(_named_once(bars)),
+        theme,
+        250 * len(lanes) + 90,
+        {"range": [0, longest * 1.02], "showgrid": False},
+        {"range": [0, highest * 1.3], "title": "positions", "rangemode": "tozero"},
+        barmode="overlay",
+        clickmode="event+select",
+        bargap=0,
+        margin={"r": 16, "t": 32 * theme.scale},
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": -0.3 / len(lanes), "yanchor": "top", "traceorder": "normal"},
+        shapes=[_outline(lanes[0], selected, theme)] if opened else [],
+        **_panels(lanes, longest, theme),
     )
-    figure.update_xaxes(range=[0, longest * 1.02], showgrid=False, title=None)
-    figure.update_xaxes(title="milliseconds", row=len(lanes), col=1)
-    figure.update_yaxes(range=[0, highest * 1.3], title="positions", rangemode="tozero")
-    if selected is not None and lanes and selected < len(lanes[0].passes):
-        figure.add_shape(_outline(lanes[0], selected, theme), row=1, col=1)
-    return figure
 
 
-def _bars(lane: Lane, theme: Theme) -> list[go.Bar]:
+def _panels(lanes: Sequence[Lane], longest: float, theme: Theme) -> dict:
+    """Layout of the lanes, each under its name, on the last one's axis of time, and what they note."""
+    layout = below([1] * len(lanes), 0.16)
+    names, notes = [], []
+    for row, lane in enumerate(lanes, start=1):
+        names.append(panel_title(lane.name, theme, top=layout[f"yaxis{nth(row)}"]["domain"][1]))
+        if lane.note:
+            notes.append(_note(lane, longest, theme) | {"xref": f"x{nth(row)}", "yref": f"y{nth(row)}"})
+        if row < len(lanes):
+            layout[f"xaxis{nth(row)}"] |= {"matches": f"x{len(lanes)}", "showticklabels": False}
+    layout[f"xaxis{nth(len(lanes))}"]["title"] = "milliseconds"
+    return layout | {"annotations": names + notes}
+
+
+def _bars(lane: Lane, row: int, theme: Theme) -> list[go.Bar]:
     """One trace for each part that the lane has."""
     kept = bool(lane.passes) and lane.passes[0].kept
     widths = np.array([each.milliseconds for each in lane.passes])
@@ -116,12 +123,12 @@ def _bars(lane: Lane, theme: Theme) -> list[go.Bar]:
             continue
         heights = np.array([getattr(each, field) for each in lane.passes])
         if heights.any():
-            bars.append(_bar(lane, words, role, hatch, middles, widths, base.copy(), heights, theme))
+            bars.append(_bar(lane, row, words, role, hatch, middles, widths, base.copy(), heights, theme))
         base += heights
     return bars
 
 
-def _bar(lane, words, role, hatch, middles, widths, base, heights, theme) -> go.Bar:
+def _bar(lane, row, words, role, hatch, middles, widths, base, heights, theme) -> go.Bar:
     named = [f"step {place}, {each.milliseconds:.1f} ms: {words}" for place, each in enumerate(lane.passes)]
     return go.Bar(
         x=middles,
@@ -139,6 +146,7 @@ def _bar(lane, words, role, hatch, middles, widths, base, heights, theme) -> go.
         hovertemplate="%{customdata} %{y} positions<extra></extra>",
         selected={"marker": {"opacity": 0.45 if hatch else 1.0}},
         unselected={"marker": {"opacity": 0.45 if hatch else 1.0}},
+        **panel(row),
     )
 
 
@@ -156,18 +164,21 @@ def _note(lane: Lane, longest: float, theme: Theme) -> dict:
     }
 
 
-def _named_once(figure: go.Figure) -> None:
+def _named_once(bars: list[go.Bar]) -> list[go.Bar]:
     """Each part once in the legend, however many lanes have it."""
     seen = set()
-    for trace in figure.data:
+    for trace in bars:
         trace.legendgroup, trace.showlegend = trace.name, trace.name not in seen
         seen.add(trace.name)
+    return bars
 
 
 def _outline(lane: Lane, place: int, theme: Theme) -> dict:
     start, each = float(lane.starts[place]), lane.passes[place]
     return {
         "type": "rect",
+        "xref": "x",
+        "yref": "y",
         "x0": start,
         "x1": start + each.milliseconds,
         "y0": 0,

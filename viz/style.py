@@ -150,6 +150,77 @@ def row_axis(names: Sequence[str], margin: float = 0.6) -> dict:
     }
 
 
+def nth(number: int) -> str:
+    """What plotly puts behind an axis's name for a panel, from 1: the number, or nothing for the first."""
+    return str(number) if number > 1 else ""
+
+
+def panel(number: int) -> dict:
+    """The axes of a trace that stands in a panel, from 1."""
+    return {"xaxis": f"x{nth(number)}", "yaxis": f"y{nth(number)}"}
+
+
+def beside(titles: Sequence[str], gap: float, theme: Theme, size: int = 15) -> dict:
+    """Layout of panels from left to right that share the first one's y axis, each under its title.
+
+    Plotly's own ``make_subplots`` does the same in ten times the time.
+
+    Args:
+        titles: as plotly reads them: text of others has been escaped.
+        gap: between two panels, a share of the figure's width.
+        size: of the titles' type.
+    """
+    width = (1 - gap * (len(titles) - 1)) / len(titles)
+    layout = {"annotations": []}
+    for number, title in enumerate(titles, start=1):
+        start, n = (number - 1) * (width + gap), nth(number)
+        shared = {} if number == 1 else {"matches": "y", "showticklabels": False}
+        layout[f"xaxis{n}"] = {"anchor": f"y{n}", "domain": [start, min(1.0, start + width)]}
+        layout[f"yaxis{n}"] = {"anchor": f"x{n}", "domain": [0.0, 1.0]} | shared
+        middle = {"x": start + width / 2, "xanchor": "center"}
+        layout["annotations"].append(panel_title(title, theme, size) | middle)
+    return layout
+
+
+def panel_title(text: str, theme: Theme, size: int = 15, top: float = 1.0) -> dict:
+    """An annotation: the title over a panel, at its left end.
+
+    Args:
+        text: as plotly reads it: text of others has been escaped.
+        size: of its type.
+        top: upper edge of the panel, a share of the figure's height.
+    """
+    return {
+        "text": text,
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": top,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": size * theme.scale, "color": theme.colour("ink")},
+    }
+
+
+def below(heights: Sequence[float], gap: float) -> dict:
+    """Layout of panels from top to bottom.
+
+    Args:
+        heights: of the panels, in any unit.
+        gap: between two panels, a share of the figure's height.
+    """
+    unit = (1 - gap * (len(heights) - 1)) / sum(heights)
+    top, layout = 1.0, {}
+    for number, height in enumerate(heights, start=1):
+        n = nth(number)
+        bottom = max(0.0, top - height * unit)  # the last one's could be a rounding error below
+        layout[f"xaxis{n}"] = {"anchor": f"y{n}", "domain": [0.0, 1.0]}
+        layout[f"yaxis{n}"] = {"anchor": f"x{n}", "domain": [bottom, top]}
+        top = bottom - gap
+    return layout
+
+
 def panel_name(text: str, row: int, theme: Theme) -> dict:
     """An annotation: what one panel of a figure of rows shows, written above its left end.
 
@@ -163,7 +234,7 @@ def panel_name(text: str, row: int, theme: Theme) -> dict:
         "xref": "x domain",
         "xanchor": "left",
         "y": 1,
-        "yref": f"y{row if row > 1 else ''} domain",
+        "yref": f"y{nth(row)} domain",
         "yanchor": "bottom",
         "showarrow": False,
         "font": {"color": theme.colour("muted")},

@@ -1,9 +1,24 @@
 """What figures share: the hatch over a colour, the legend in its line, bars with their names."""
 
+from itertools import pairwise
+
 import plotly.graph_objects as go
 
 from viz.bars import named_bars
-from viz.style import HATCHES, LIGHT, Theme, click_targets, hatched, legend_above, panel_name, row_axis, styled
+from viz.style import (
+    HATCHES,
+    LIGHT,
+    Theme,
+    below,
+    beside,
+    click_targets,
+    hatched,
+    legend_above,
+    panel,
+    panel_name,
+    row_axis,
+    styled,
+)
 
 
 def test_a_hatch_lies_over_the_colour_that_is_there():
@@ -34,6 +49,28 @@ def test_what_all_axes_take_reaches_each_and_a_panel_can_say_more():
     layout = styled(go.Figure(), LIGHT, 200, {"title": {"text": "all"}}, {"range": [0, 1]}, **panels).layout
     assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("all", "second")
     assert (layout.yaxis.range, layout.yaxis2.range) == ((0, 1), (3, 4))
+
+
+def test_panels_beside_each_other_share_their_rows_and_stand_under_their_titles():
+    for count in range(1, 12):  # no end lies beyond the figure by a rounding error, which plotly would refuse
+        styled(go.Figure(), LIGHT, 200, **beside(["name"] * count, 0.03, LIGHT))
+        styled(go.Figure(), LIGHT, 200, **below(range(1, count + 1), 0.03))
+    layout = styled(go.Figure(), LIGHT, 200, **beside(["one", "two", "three"], 0.1, LIGHT)).layout
+    ends = [layout[name].domain for name in ("xaxis", "xaxis2", "xaxis3")]
+    assert ends[0][0] == 0 and abs(ends[-1][1] - 1) < 1e-9
+    assert all(abs(right[0] - left[1] - 0.1) < 1e-9 for left, right in pairwise(ends))
+    assert layout.yaxis.matches is None and layout.yaxis3.matches == "y" and not layout.yaxis3.showticklabels
+    assert [each.text for each in layout.annotations] == ["one", "two", "three"]
+    assert all(start < each.x < end for each, (start, end) in zip(layout.annotations, ends, strict=True))
+
+
+def test_panels_below_each_other_are_as_high_as_said():
+    layout = styled(go.Figure(go.Bar(x=[1], **panel(2))), LIGHT, 200, **below([2, 1], 0.1)).layout
+    (bottom, top), (end, start) = layout.yaxis.domain, layout.yaxis2.domain
+    assert top == 1 and abs(end) < 1e-9 and abs(bottom - start - 0.1) < 1e-9
+    assert abs((top - bottom) - 2 * (start - end)) < 1e-9
+    assert layout.yaxis2.anchor == "x2" and layout.xaxis.domain == layout.xaxis2.domain == (0, 1)
+    assert panel(1) == {"xaxis": "x", "yaxis": "y"} and panel(2) == {"xaxis": "x2", "yaxis": "y2"}
 
 
 def test_named_bars_stand_in_order_with_their_names_and_numbers():
