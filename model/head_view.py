@@ -5,8 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
+from model.lens import window_around
 from model.overview import Overview
 from model.tracing import Trace
+
+#: Cells along the side of a map that is drawn whole; of a longer text each stands for a block.
+CELLS = 256
+#: Positions along the side of what is shown cell by cell of a longer text.
+CLOSE = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,20 @@ class HeadView:
         weights[:, 0] = np.nan
         return weights
 
+    def step(self, name: str) -> np.ndarray:
+        """One of the three steps of a head, (queries, keys): ``scores``, ``mask`` or ``weights``."""
+        return {"scores": self.scores, "mask": self.masked_scores, "weights": self.drawn_weights}[name]
+
+    @property
+    def block(self) -> int:
+        """Positions along the side of one cell of the whole map."""
+        return -(-len(self.run) // CELLS)
+
+    def around(self, key: int) -> tuple[range, range]:
+        """The queries and the keys around the selected cell, for a map that is too large to be read."""
+        n = len(self.run)
+        return window_around(self.query, n, CLOSE), window_around(key, n, CLOSE)
+
     @property
     def most(self) -> float:
         """The weight that the brightest colour stands for."""
@@ -98,6 +118,23 @@ class HeadView:
     def row_sum_error(self) -> float:
         """How far the rows' sums are from 1, at most: rounding."""
         return float(np.abs(np.nansum(self.weights, axis=1) - 1).max())
+
+
+def pooled(values: np.ndarray, block: int) -> np.ndarray:
+    """The largest value of each block of a map, so that a thin line stays visible.
+
+    Args:
+        values: (queries, keys), NaN where masked.
+        block: positions along the side of a block; those at the end may be smaller.
+
+    Returns:
+        (⌈queries / block⌉, ⌈keys / block⌉), NaN where a whole block is masked.
+    """
+    padding = [(0, -size % block) for size in values.shape]
+    padded = np.pad(np.nan_to_num(values, nan=-np.inf), padding, constant_values=-np.inf)
+    rows, columns = padded.shape
+    largest = padded.reshape(rows // block, block, columns // block, block).max(axis=(1, 3))
+    return np.where(np.isneginf(largest), np.nan, largest)
 
 
 def drawn_maps(overview: Overview, first_aside: bool) -> tuple[np.ndarray, float]:

@@ -27,35 +27,41 @@ def attention_map(
     query: int,
     key: int | None = None,
     most: float | None = None,
+    block: int = 1,
+    first: tuple[int, int] = (0, 0),
     theme: Theme = LIGHT,
 ) -> go.Figure:
     """One head's map: rows are queries, the first at the top; columns are keys.
 
     Args:
         values: (queries, keys), NaN where masked: such a cell stays empty.
-        labels: visible label of each token.
+        labels: visible label of each token of the text.
         kind: ``weights`` (0 to ``most``, sequential) or ``scores`` (around a true zero).
-        query, key: the selected cell.
+        query, key: the selected cell, by position in the text.
         most: weight of the brightest colour; None is 1.
+        block: positions along the side of one cell.
+        first: the position of the first query and of the first key, for a part of a map.
     """
-    n = len(labels)
-    figure = go.Figure(_heat(values, labels, kind, most, theme))
-    if n <= CLICKABLE:
-        figure.add_trace(_targets(values, labels))
-    vertical = token_axis(labels, "query: the token that looks", most=24)
+    shown = [labels[start : start + block * count] for start, count in zip(first, values.shape, strict=True)]
+    n = len(shown[0])
+    figure = go.Figure(_heat(values, first, block, kind, most, theme))
+    if n <= CLICKABLE and block == 1:
+        figure.add_trace(_targets(values, labels, first))
+    vertical = token_axis(shown[0], "query: the token that looks", first[0], most=24)
+    horizontal = token_axis(shown[1], "key: the token looked at", first[1], most=24)
     return styled(
         figure,
         theme,
         int(min(640, max(320, 40 * n + 120))),
-        token_axis(labels, "key: the token looked at", most=24) | {"side": "top", "tickangle": -45 if n > 6 else 0},
+        horizontal | {"side": "top", "tickangle": -45 if n > 6 else 0},
         vertical | {"range": vertical["range"][::-1]},
         clickmode="event+select",
         hoverdistance=-1,  # wherever a cell is hit, its mark is the nearest: no distance is too far
-        shapes=[_row_mark(query, n, theme), *([] if key is None else [_cell_mark(query, key, theme)])],
+        shapes=[_row_mark(query, first[1], len(shown[1]), theme), *_cell_marks(query, key, theme)],
     )
 
 
-def _heat(values, labels, kind, most, theme) -> go.Heatmap:
+def _heat(values, first, block, kind, most, theme) -> go.Heatmap:
     if kind == "weights":
         limits = {"zmin": 0.0, "zmax": most or 1.0, "colorscale": palette.SEQUENTIAL}
         bar = colour_bar("attention weight", theme)
@@ -63,9 +69,14 @@ def _heat(values, labels, kind, most, theme) -> go.Heatmap:
         bound = float(np.nanmax(np.abs(values))) or 1.0
         limits = {"zmin": -bound, "zmax": bound, "colorscale": palette.diverging(theme.name)}
         bar = colour_bar("attention score", theme)
-    clickable = len(labels) <= CLICKABLE
+    clickable = len(values) <= CLICKABLE and block == 1
+    middle = (block - 1) / 2
     return go.Heatmap(
         z=values.astype(np.float32),
+        x0=first[1] + middle,
+        dx=block,
+        y0=first[0] + middle,
+        dy=block,
         xgap=1 if clickable else 0,
         ygap=1 if clickable else 0,
         colorbar=bar,
@@ -76,22 +87,30 @@ def _heat(values, labels, kind, most, theme) -> go.Heatmap:
     )
 
 
-def _targets(values: np.ndarray, labels: Sequence[str]) -> go.Scatter:
+def _targets(values: np.ndarray, labels: Sequence[str], first: tuple[int, int]) -> go.Scatter:
     """What is clicked, and what a cell says."""
-    queries, keys = np.nonzero(~np.isnan(values))
     names = [escaped(label) for label in labels]
-    words = [f"{names[q]} looks at {names[k]}<br>{values[q, k]:.4f}" for q, k in zip(queries, keys, strict=True)]
+    rows, columns = np.nonzero(~np.isnan(values))
+    queries, keys = rows + first[0], columns + first[1]
+    words = [
+        f"{names[q]} looks at {names[k]}<br>{value:.4f}"
+        for q, k, value in zip(queries, keys, values[rows, columns], strict=True)
+    ]
     return click_targets(keys, queries, words, 18)
 
 
-def _row_mark(query: int, n: int, theme: Theme) -> dict:
+def _row_mark(query: int, first: int, n: int, theme: Theme) -> dict:
     line = {"color": theme.colour("query"), "width": 2.5 * theme.scale}
-    return {"type": "rect", "x0": -0.5, "x1": n - 0.5, "y0": query - 0.5, "y1": query + 0.5, "line": line}
+    rows = {"y0": query - 0.5, "y1": query + 0.5}
+    return {"type": "rect", "x0": first - 0.5, "x1": first + n - 0.5, **rows, "line": line}
 
 
-def _cell_mark(query: int, key: int, theme: Theme) -> dict:
+def _cell_marks(query: int, key: int | None, theme: Theme) -> list[dict]:
+    if key is None:
+        return []
     line = {"color": theme.colour("key"), "width": 3 * theme.scale, "dash": "dot"}
-    return {"type": "rect", "x0": key - 0.5, "x1": key + 0.5, "y0": query - 0.5, "y1": query + 0.5, "line": line}
+    rows = {"y0": query - 0.5, "y1": query + 0.5}
+    return [{"type": "rect", "x0": key - 0.5, "x1": key + 0.5, **rows, "line": line}]
 
 
 def attention_row(
@@ -184,11 +203,20 @@ def _names(labels, x, anchor, theme, colour, selected=None) -> list[dict]:
     ]
 
 
-def map_table(values: np.ndarray, labels: Sequence[str]) -> pd.DataFrame:
-    """The map as a table: one row a query, one column a key; masked cells are missing."""
-    columns = [f"{place} {label}" for place, label in enumerate(labels)]
-    frame = pd.DataFrame(np.round(values.astype(float), 4), columns=columns)
-    frame.insert(0, "query", columns)
+def map_table(
+    values: np.ndarray, labels: Sequence[str], first: tuple[int, int] = (0, 0), block: int = 1
+) -> pd.DataFrame:
+    """The map as a table: one row a query, one column a key; masked cells are missing.
+
+    Args:
+        first, block: as :func:`attention_map` takes them; a block is named by its first token.
+    """
+    queries, keys = (
+        [f"{place} {labels[place]}" for place in range(start, start + block * count, block)]
+        for start, count in zip(first, values.shape, strict=True)
+    )
+    frame = pd.DataFrame(np.round(values.astype(float), 4), columns=keys)
+    frame.insert(0, "query", queries)
     return frame
 
 

@@ -1,9 +1,11 @@
 """The parts of the attention lesson: each reads one thing from the trace and says it."""
 
+from functools import partial
+
 import streamlit as st
 
 from model.architecture import Architecture
-from model.head_view import HeadView
+from model.head_view import CELLS, CLOSE, HeadView, pooled
 from model.overview import Overview
 from pages.shared import anatomy, frame, prose
 from pages.shared.frame import Lesson
@@ -114,32 +116,59 @@ def steps_sentence(kind: str, look: HeadView) -> None:
 
 def map_figure(lesson: Lesson, look: HeadView, kind: str) -> None:
     """The head's map; clicking a cell selects its query and key."""
-    values = {"Scores": look.scores, "Mask": look.masked_scores, "Weights": look.drawn_weights}[kind]
-    drawing = figures.attention_map(
-        values,
-        lesson.labels,
-        kind="weights" if kind == "Weights" else "scores",
-        query=look.query,
-        key=look.key_or_strongest(lesson.view.key),
-        most=look.most,
-        theme=lesson.theme,
-    )
+    values = look.step(kind.lower())
+    key = look.key_or_strongest(lesson.view.key)
+    common = {
+        "kind": "weights" if kind == "Weights" else "scores",
+        "query": look.query,
+        "key": key,
+        "most": look.most,
+        "theme": lesson.theme,
+    }
+    queries, keys = (range(len(look.run)),) * 2 if look.block == 1 else look.around(key)
+    close = values[queries.start : queries.stop, keys.start : keys.stop]
+    if look.block > 1:
+        _whole_map(lesson, look, kind, common)
+    first = (queries.start, keys.start)
+    part = "" if look.block == 1 else f", queries {queries[0]} to {queries[-1]} and keys {keys[0]} to {keys[-1]}"
     anatomy.figure(
-        drawing,
+        figures.attention_map(close, lesson.labels, first=first, **common),
         key="attention_map",
-        title="Layer {layer}, head {head}: {what}",
+        title="Layer {layer}, head {head}: {what}{part}",
         mark=prose.FROM_THE_MODEL,
         alt=map_alt(lesson, look, kind),
-        table=lambda: figures.map_table(values, lesson.labels),
-        on_click=lambda x, y: _select(lesson.view, int(y), int(x)),
+        table=lambda: figures.map_table(close, lesson.labels, first),
+        on_click=partial(_select, lesson.view),
         layer=look.layer,
         head=look.head,
         what=prose.Html(kind.lower()),
+        part=prose.Html(part),
     )
 
 
-def _select(view: View, query: int, key: int) -> None:
-    view.position, view.key = query, key
+def _whole_map(lesson: Lesson, look: HeadView, kind: str, common: dict) -> None:
+    """The map of a long text, reduced to what a screen can show."""
+    values = pooled(look.step(kind.lower()), look.block)
+    anatomy.figure(
+        figures.attention_map(values, lesson.labels, block=look.block, **common),
+        key="attention_whole",
+        title="Layer {layer}, head {head}, the whole text: each cell is the largest of {block} × {block} pairs",
+        mark=prose.FROM_THE_MODEL,
+        alt=f"The whole map of {len(look.run)} by {len(look.run)} tokens, as the largest value of each block.",
+        table=lambda: figures.map_table(values, lesson.labels, block=look.block),
+        layer=look.layer,
+        head=look.head,
+        block=look.block,
+    )
+    prose.aside(
+        "Below, cell by cell: the {count} positions around the selected token and around the key that it looks at. "
+        "Another token in the strip, or another key, moves the part.",
+        count=min(CLOSE, len(look.run)),
+    )
+
+
+def _select(view: View, key: float, query: float) -> None:
+    view.position, view.key = int(query), int(key)
 
 
 def map_alt(lesson: Lesson, look: HeadView, kind: str) -> str:
@@ -240,6 +269,13 @@ def pair_arithmetic(lesson: Lesson, look: HeadView, key: int) -> None:
 
 def lines_figure(lesson: Lesson, look: HeadView) -> None:
     """The head as lines between tokens."""
+    if look.block > 1:
+        prose.aside(
+            "Lines between {count:,} tokens could not be told apart: they are drawn for texts of at most {most}.",
+            count=len(lesson.labels),
+            most=CELLS,
+        )
+        return
     drawing = figures.attention_lines(
         look.weights, lesson.labels, query=look.query, theme=lesson.theme, hide_first=look.first_aside
     )

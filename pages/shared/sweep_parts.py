@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.edits import HeadOff
-from model.head_view import HeadView
+from model.head_view import HeadView, pooled
 from model.sweep_view import by_head, by_layer, by_position
 from model.what_if import Sweep, all_heads, all_keys, all_layers, sweep
 from pages.shared import anatomy, prose
@@ -144,17 +144,20 @@ def chosen_head(lesson: Lesson, found: Sweep | None) -> None:
         head_off_button(lesson)
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
     with picture:
+        weights = pooled(look.weights, look.block)
+        largest = f"; each cell is the largest of {look.block} × {look.block}" if look.block > 1 else ""
         anatomy.figure(
             attention_figures.attention_map(
-                look.weights, lesson.labels, kind="weights", query=look.query, theme=lesson.theme
+                weights, lesson.labels, kind="weights", query=look.query, block=look.block, theme=lesson.theme
             ),
             key="whatif_map",
-            title="Where layer {layer}, head {head} looks, in the whole run",
+            title="Where layer {layer}, head {head} looks, in the whole run{largest}",
             mark=prose.FROM_THE_MODEL,
             alt=f"Attention map of layer {view.layer}, head {view.head}.",
-            table=lambda: attention_figures.map_table(look.weights, lesson.labels),
+            table=lambda: attention_figures.map_table(weights, lesson.labels, block=look.block),
             layer=view.layer,
             head=view.head,
+            largest=prose.Html(largest),
         )
     with words:
         _worth(lesson, look, found)

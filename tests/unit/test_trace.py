@@ -2,12 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
 import model
-from model.head_view import HeadView
+from model.head_view import HeadView, pooled
 from model.overview import attention_overview
 from model.preparation import prepared_folder
 from model.registry import listed_model
@@ -147,3 +148,13 @@ def test_head_view_sets_the_first_column_aside_without_renormalising(capital):
     assert aside.row.tolist() == look.row.tolist()
     assert (aside.drawn_weights[1:, 1:] == look.weights[1:, 1:])[look.visible[1:, 1:]].all()
     assert look.key_or_strongest(-1) == 0 and aside.key_or_strongest(-1) != 0
+
+
+def test_f01_a_block_has_the_largest_of_its_cells():
+    values = np.arange(25.0).reshape(5, 5)
+    values[np.triu_indices(5, 1)] = np.nan
+    reduced = pooled(values, 2)
+    assert reduced.shape == (3, 3)
+    assert np.array_equal(np.isnan(reduced), [[False, True, True], [False, False, True], [False] * 3])
+    assert (reduced[0, 0], reduced[1, 0], reduced[2, 1], reduced[2, 2]) == (6, 16, 23, 24)
+    assert np.array_equal(pooled(values, 1), values, equal_nan=True)

@@ -81,6 +81,22 @@ def test_the_colour_table_runs_from_dark_to_bright():
     table = colour_table()
     assert len(table) == 256 and sum(table[0]) < 150 < 400 < sum(table[255])
 
+    def test_a_part_and_a_map_of_blocks_stand_at_their_positions(self):
+        labels = [f"t{place}" for place in range(12)]
+        part = attention.attention_map(np.ones((2, 3)), labels, kind="weights", query=5, key=7, first=(4, 6))
+        heat = part.data[0]
+        assert (heat.y0, heat.dy, heat.x0, heat.dx) == (4, 1, 6, 1)
+        assert list(part.layout.xaxis.ticktext) == ["t6", "t7", "t8"] and list(part.layout.yaxis.ticktext) == [
+            "t4",
+            "t5",
+        ]
+        assert list(part.data[1].x) == [6, 7, 8, 6, 7, 8] and "t5 looks at t8" in part.data[1].customdata[-1]
+        whole = attention.attention_map(np.ones((4, 4)), labels, kind="weights", query=5, block=3)
+        assert (whole.data[0].x0, whole.data[0].dx) == (1, 3), "a cell covers positions 0 to 2"
+        assert tuple(whole.layout.xaxis.range) == (-0.5, 11.5) and len(whole.data) == 1
+        table = attention.map_table(np.ones((4, 4)), labels, block=3)
+        assert list(table["query"]) == ["0 t0", "3 t3", "6 t6", "9 t9"]
+
 
 class TestSampling:
     NAMES = ["temperature", "top-k", "top-p", "min-p"]
