@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from tokenizers import Encoding
 from transformers import PreTrainedTokenizerBase
@@ -91,12 +92,13 @@ class Tokens:
     def __getitem__(self, position: int) -> Token:
         return self.items[position]
 
-    @property
+    @cached_property
     def ids(self) -> tuple[int, ...]:
         return tuple(token.id for token in self.items)
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
+        """Each token's label; worked out once, and not to be written to."""
         return [token.label for token in self.items]
 
 
