@@ -6,7 +6,20 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 
-from tests.bench import cached, head_change, overview, report, sampling_move, start, sweeping, tracing, writing
+from tests.bench import (
+    cached,
+    decoding,
+    head_change,
+    overview,
+    report,
+    rerunning,
+    sampling_move,
+    start,
+    sweeping,
+    tracing,
+    wire,
+    writing,
+)
 from tests.bench.app import chromium
 from tests.bench.bench import Bench
 from tests.bench.report import Row
@@ -17,12 +30,15 @@ TOPICS: dict[str, Topic] = {
     "trace": tracing.rows,
     "generate": writing.rows,
     "cache": cached.rows,
+    "decode": decoding.rows,
     "sweep": sweeping.rows,
     "overview": overview.rows,
     "script": head_change.rows_of_script,
+    "rerun": rerunning.rows,
 }
 IN_BROWSER: dict[str, Topic] = {
     "start": start.rows,
+    "wire": wire.rows,
     "temperature": sampling_move.rows,
     "head": head_change.rows,
 }

@@ -1,7 +1,8 @@
-"""A wire between the browser and the server that notes when something passes.
+"""A wire between the browser and the server that notes when something passes, and how many bytes.
 
 The browser itself sees an answer only when it has time for it, and while it draws it has none. On
-the wire the server's part of an interaction stands alone.
+the wire the server's part of an interaction stands alone; and there every byte is counted, headers
+and the websocket's framing included, compressed as it travels.
 """
 
 import socket
@@ -20,7 +21,7 @@ class Relay:
 
     def __init__(self, server: int):
         self._server = server
-        self._passed: list[tuple[float, str]] = []
+        self._passed: list[tuple[float, str, int]] = []
         self._door = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._door.getsockname()[1]}"
 
@@ -40,8 +41,17 @@ class Relay:
     def seconds_to_last_answer(self) -> float:
         """From the first message of the browser since ``forget`` to the last one of the server."""
         passed = list(self._passed)
-        asked = next(when for when, way in passed if way == "asked")
-        return max(when for when, way in passed if way == "answered") - asked
+        asked = next(when for when, way, _ in passed if way == "asked")
+        return max(when for when, way, _ in passed if way == "answered") - asked
+
+    def bytes_passed(self) -> int:
+        """Bytes that passed since ``forget``, both ways together."""
+        return sum(size for *_, size in list(self._passed))
+
+    def seconds_of_silence(self) -> float:
+        """Since something passed last; 0 if nothing has since ``forget``."""
+        passed = list(self._passed)
+        return time.perf_counter() - passed[-1][0] if passed else 0.0
 
     def _open_door(self) -> None:
         with suppress(OSError):  # it was closed
@@ -55,7 +65,7 @@ class Relay:
     def _pass_on(self, source: socket.socket, target: socket.socket, way: str) -> None:
         with suppress(OSError):  # one side has gone
             while data := source.recv(1 << 16):
-                self._passed.append((time.perf_counter(), way))
+                self._passed.append((time.perf_counter(), way, len(data)))
                 target.sendall(data)
         with suppress(OSError):
             target.shutdown(socket.SHUT_WR)

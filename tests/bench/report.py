@@ -47,8 +47,14 @@ def size(value: float) -> str:
     """Bytes, in powers of ten."""
     if value < 1e3:
         return f"{value:.0f} B"
-    value, unit = (value / 1e6, "MB") if value >= 1e6 else (value / 1e3, "kB")
+    power, unit = next(each for each in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if value >= each[0])
+    value /= power
     return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
+
+
+def rate(value: float) -> str:
+    """Bytes a second, in powers of ten."""
+    return f"{size(value)}/s"
 
 
 def factor(value: float) -> str:

@@ -1,12 +1,11 @@
-"""From nothing to the first page, and what each page's first load weighs."""
+"""From nothing to the first page."""
 
 import time
 from collections.abc import Iterator
 from resource import RUSAGE_CHILDREN, getrusage
 
-from pages.shared.frame import PAGES
 from tests.bench import report
-from tests.bench.app import new_page, served, settled
+from tests.bench.app import new_page, served
 from tests.bench.bench import Bench
 from tests.bench.measure import Spread
 from tests.bench.report import Row
@@ -20,8 +19,6 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield report.single("start of the server to the home page's picture", Spread(drawn), GOAL)
     yield report.single("  of that, until the server answers", Spread(answers))
     yield report.single("  the server's processor time", Spread(processor))
-    for slug, page in PAGES.items():
-        yield Row(f"first load of {page.name.lower()}, over the websocket", report.size(_received(bench, slug)))
 
 
 def _start(bench: Bench) -> tuple[float, float, float]:
@@ -40,15 +37,3 @@ def _start(bench: Bench) -> tuple[float, float, float]:
         page.context.close()
     after = getrusage(RUSAGE_CHILDREN)
     return answers, drawn, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _received(bench: Bench, slug: str) -> int:
-    """Bytes that the server sent over the websocket until the page was at rest."""
-    sizes: list[int] = []
-    page = new_page(bench.browser)
-    page.on("websocket", lambda line: line.on("framereceived", lambda frame: sizes.append(len(frame))))
-    page.goto(bench.address + ("/" if slug == "home" else f"/{slug}"))
-    settled(page)
-    page.wait_for_timeout(500)
-    page.context.close()
-    return sum(sizes)

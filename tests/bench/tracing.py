@@ -12,14 +12,22 @@ from tests.bench.report import Row
 
 GOAL = 1.15
 #: Tokens, and how many turns.
-LENGTHS = {16: 30, 64: 20, 256: 10, 1024: 5}
+LENGTHS = {16: 30, 64: 20, 256: 8, 512: 5, 1024: 4, 2048: 3}
+#: From here on what is kept is as large as what the pass itself works with.
+LONG = 512
+
+
+def name(count: int) -> str:
+    """The row of ``count`` tokens."""
+    return f"trace of {count:,} tokens / plain forward pass"
 
 
 def rows(bench: Bench) -> Iterator[Row]:
     for count, turns in LENGTHS.items():
         ids = bench.ids(count)
-        yield from report.compared(f"trace of {count:,} tokens / plain forward pass", _timed(bench, ids, turns), GOAL)
-        yield Row("  kept in memory, a token", report.size(model.trace(bench.lm, ids).nbytes / count))
+        yield from report.compared(name(count), _timed(bench, ids, turns), GOAL)
+        kept = model.trace(bench.lm, ids).nbytes
+        yield Row("  kept in memory", f"{report.size(kept)}, {report.size(kept / count)} a token")
 
 
 def _timed(bench: Bench, ids: list[int], turns: int) -> Pairs:
