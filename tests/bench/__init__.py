@@ -5,7 +5,8 @@ things run turn by turn in one run, and the table gives the ratio of neighbours.
 passes or fails; a goal stands beside each number, and whether it was met.
 
 One file a topic. Each has a function ``rows`` that takes a :class:`tests.bench.bench.Bench` and
-gives :class:`tests.bench.report.Row`\\ s; the function that takes a number says how.
+gives :class:`tests.bench.report.Row`\\ s; the function that takes a number says how. What is said
+of a topic to a reader, and why a goal is missed, stands in ``topics.py``.
 """
 
 import os

@@ -1,10 +1,14 @@
-"""The table that is printed: one row a number, its goal beside it, and whether it was met."""
+"""What the topics give, one row a number: its goal beside it, and whether it was met."""
 
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 
 from tests.bench.measure import Pairs, Spread, Taken, spread_of
 
@@ -113,19 +117,33 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([texts[0], "  ".join("─" * width for width in widths), *texts[1:]])
 
 
-def machine() -> str:
-    """What the numbers were measured on, and how busy it is now."""
+def machine() -> dict[str, str]:
+    """What the numbers were measured on."""
     import torch
 
-    names = ("torch", "transformers", "streamlit", "plotly")
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    threads = f"torch on {torch.get_num_threads()} threads, OMP_WAIT_POLICY={os.environ['OMP_WAIT_POLICY']}"
-    return f"{os.cpu_count()} cores, {threads}; {versions}; {load()}"
+    names = [name for name in ("torch", "transformers", "streamlit", "plotly", "bertviz") if find_spec(name)]
+    libraries = ", ".join(f"{name} {version(name)}" for name in names)
+    return {
+        "Date": time.strftime("%Y-%m-%d"),
+        "Cores": f"{os.cpu_count()}{_processor()}",
+        "Memory": size(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
+        "Threads": f"torch on {torch.get_num_threads()}, OMP_WAIT_POLICY={os.environ['OMP_WAIT_POLICY']}",
+        "Versions": f"Python {platform.python_version()}, {libraries}",
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where Linux tells it."""
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        return f" of {name}"
+    return ""
 
 
 def load() -> str:
     """The load averages: how many threads wanted a core in the last 1, 5 and 15 minutes."""
-    return "load " + " ".join(f"{average:.1f}" for average in os.getloadavg()) + time.strftime(" at %H:%M")
+    return " ".join(f"{average:.1f}" for average in os.getloadavg()) + time.strftime(" at %H:%M")
 
 
 def caution(rows: Sequence[Row]) -> str:
