@@ -75,7 +75,7 @@ def test_B10_a_negative_top_k_is_off():
 
 def test_labels_come_out_as_they_went_in():
     labels = ["·Paris", "<b>$x$</b>", "שלום", "⏎", "", "🙂", "a\nb", "\ud83d"]
-    text = base64.b64decode(draw._packed_text(labels)).decode("utf-8")
+    text = base64.b64decode(draw._packed_text(tuple(labels))).decode("utf-8")
     assert text.split("\n") == ["·Paris", "<b>$x$</b>", "שלום", "⏎", "", "🙂", "a⏎b", "?"]
 
 
