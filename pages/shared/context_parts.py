@@ -16,13 +16,12 @@ from model.context import (
     places,
     scale_of,
     some_layers,
-    telling_head,
 )
 from model.head_view import HeadView
 from pages.shared import anatomy, frame, prose
 from pages.shared.attention_parts import stepper
 from pages.shared.frame import MAX_TOKENS, Lesson
-from pages.shared.store import shared_trace
+from pages.shared.store import shared_telling_head, shared_trace
 from viz import attention as attention_figures
 from viz import context as figures
 
@@ -233,7 +232,7 @@ def side_steppers(lesson: Lesson, meeting: Meeting) -> None:
         stepper(lesson.view, "layer", shape.layers)
     with head:
         stepper(lesson.view, "head", shape.query_heads)
-    at, which, weight = telling_head(meeting)
+    at, which, weight = shared_telling_head(meeting)
     with telling:
         st.button(
             f"Layer {at}, head {which}: looks most at other words",

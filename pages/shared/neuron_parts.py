@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from model.feed_forward import Neurons, Promotion, activity, neurons_at, promotions
+from model.feed_forward import Neurons, Promotion, activity, neurons_at
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson
+from pages.shared.store import shared_promotions
 from pages.shared.stream_parts import numbers
 from viz import neurons as figures
 
@@ -50,7 +51,7 @@ def strongest_figure(lesson: Lesson, found: Neurons) -> int:
     """The strongest neurons, and the chosen one among or after them; returns the chosen one."""
     chosen = chosen_neuron(lesson, found)
     shown = found.strongest(BARS)
-    promoted = [_words(lesson, each) for each in promotions(lesson.trace, found, shown, TOKENS) or []]
+    promoted = [_words(lesson, each) for each in shared_promotions(lesson.trace, found, shown, TOKENS) or []]
     promoted = promoted or [[] for _ in shown]
     anatomy.figure(
         figures.strongest_bars(
@@ -152,7 +153,7 @@ def neuron_arithmetic(found: Neurons, neuron: int) -> None:
 
 def neuron_sentence(lesson: Lesson, found: Neurons, neuron: int) -> None:
     """What the neuron promotes, read aloud, and how that is meant."""
-    promoted = promotions(lesson.trace, found, [neuron])
+    promoted = shared_promotions(lesson.trace, found, [neuron], TOKENS)
     if promoted is None:
         prose.say(
             "Which tokens a neuron promotes is not shown: this model's last normalisation is neither RMSNorm nor "

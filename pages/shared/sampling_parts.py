@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from model.choice import Choice, nucleus_sizes
+from model.choice import Choice
 from model.sampling import uniform_at
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson, bound_widget
 from pages.shared.state import View
+from pages.shared.store import shared_nucleus
 from viz import sampling as figures
 
 #: Tokens told apart in the figures; the others have one bar together.
@@ -144,7 +145,7 @@ def draws_figure(lesson: Lesson, choice: Choice) -> None:
 
 def nucleus_figure(lesson: Lesson, temperature: float) -> None:
     """How open each position of the text is."""
-    first, sizes = nucleus_sizes(lesson.trace, temperature)
+    first, sizes = shared_nucleus(lesson.trace, temperature)
     labels = lesson.labels[first:]
     position = int(sizes.argmax())
     anatomy.figure(

@@ -1,13 +1,16 @@
 """What all sessions share: opened models and finished traces, both bounded."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 import model
 from model import LanguageModel, Tokens, Trace
+from model.choice import nucleus_sizes
+from model.context import Meeting, telling_head
 from model.edits import Edit
+from model.feed_forward import Neurons, Promotion, promotions
 from model.lens import LensColumn, LensGrid, lens_columns
 from model.overview import Overview, attention_overview
 from model.what_if import Reading, reading
@@ -123,6 +126,24 @@ def shared_reading(run: Trace) -> Reading:
     Every position's logits go into it, so that stepping through the heads must not do it again.
     """
     return results().get(("reading", _key_of(run)), lambda: Kept(reading(run), 32 * len(run))).value
+
+
+def shared_nucleus(run: Trace, temperature: float) -> tuple:
+    """:func:`model.choice.nucleus_sizes`, once for everybody: it sorts the vocabulary at every position."""
+    key = ("nucleus", temperature, _key_of(run))
+    return results().get(key, lambda: Kept(nucleus_sizes(run, temperature))).value
+
+
+def shared_promotions(run: Trace, found: Neurons, neurons: Sequence[int], count: int) -> list[Promotion] | None:
+    """:func:`model.feed_forward.promotions`, once for everybody: it reads the whole unembedding."""
+    key = ("promotions", found.layer, found.position, tuple(neurons), count, _key_of(run))
+    return results().get(key, lambda: Kept(promotions(run, found, neurons, count))).value
+
+
+def shared_telling_head(meeting: Meeting) -> tuple[int, int, float]:
+    """:func:`model.context.telling_head`, once for everybody: it works out all heads of two runs."""
+    sides = tuple((_key_of(run), place.tokens) for run, place in meeting.sides)
+    return results().get(("telling head", sides), lambda: Kept(telling_head(meeting))).value
 
 
 def shared_lens(run: Trace, positions: range) -> LensGrid:

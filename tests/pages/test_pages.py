@@ -5,6 +5,7 @@ import urllib.parse
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import store
 from pages.shared.frame import PAGES
 from pages.shared.state import View
 from tests.pages.app import button, opened
@@ -56,6 +57,19 @@ def test_a_widget_begins_with_the_value_of_the_address_at_every_run():
     assert not layer.proto.set_value, "given again, it would take back what is being typed"
     assert page.text_area[0].proto.default == "one two three"
     assert page.selectbox[0].proto.default == 0
+
+
+@pytest.mark.parametrize(
+    "slug, work", [("sampling", "nucleus_sizes"), ("layers", "promotions"), ("context", "telling_head")]
+)
+def test_what_is_known_is_not_worked_out_again_by_a_rerun(slug, work, monkeypatch):
+    page, really, calls = opened(slug), getattr(store, work), []
+    monkeypatch.setattr(store, work, lambda *given: calls.append(given) or really(*given))
+    page.run()
+    assert not page.exception and not calls
+    store.results.clear()
+    page.run()
+    assert not page.exception and calls, "what nobody holds any more is worked out anew"
 
 
 @pytest.mark.parametrize("slug", PAGES)
