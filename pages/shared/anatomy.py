@@ -15,6 +15,7 @@ from model import ExplainerError
 from pages.shared import prose
 from pages.shared.frame import Lesson
 from pages.shared.store import leave, look_at, measurements
+from pages.shared.visitors import VISITORS
 
 CHART_CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 
@@ -60,8 +61,14 @@ def table_twin(key: str, table: Callable[[], pd.DataFrame]) -> None:
             st.dataframe(table(), hide_index=True, width="stretch")
 
 
-#: Seconds between two looks at a measurement that is going on.
-LOOK_EVERY = 0.3
+#: Seconds between two looks at a measurement that is going on, and for how many visitors at once. Each look draws
+#: the figure again: a class that looks as often as one visitor leaves the server no time to measure.
+LOOK_EVERY, AT_ONCE = 0.3, 4
+
+
+def _look_every() -> float:
+    """Seconds between two looks, so that all who are here look no oftener than a few would."""
+    return LOOK_EVERY * max(1.0, VISITORS.present / AT_ONCE)
 
 
 def measured(
@@ -96,7 +103,7 @@ def measured(
         state.update(key=key, running=automatic and not is_kept, ended=is_kept, partial=None, problem=None)
     running = state["running"]
 
-    @st.fragment(run_every=LOOK_EVERY if running else None)
+    @st.fragment(run_every=_look_every() if running else None)
     def section() -> None:
         if state["running"] != running:  # somebody clicked: the rest of the page changes, too
             st.rerun()
