@@ -6,7 +6,7 @@ visitor selected, and the trace, run when it is first asked for.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import ref
 
@@ -16,12 +16,11 @@ import model
 from model import ExplainerError, Kind, LanguageModel, Settings, Tokens, Trace
 from model.choice import Choice
 from model.preparation import is_prepared, prepared_folder, prepared_target
-from model.sampling import penalised
 from model.tokens import extended
 from pages.shared import prose
 from pages.shared.limits import LIMITS
 from pages.shared.state import View, view, write_address
-from pages.shared.store import opened_model, shared_trace
+from pages.shared.store import opened_model, shared_choice, shared_trace
 from pages.shared.visitors import VISITORS
 from viz import palette
 from viz.components import reported
@@ -136,16 +135,17 @@ class Lesson:
         The first token written is drawn with the generator's first number, the next with the
         second; before the end of the prompt, where nothing was drawn, the first is shown.
         """
-        index = max(0, position - (self.prompt_length - 1))
-        settings = self.view.settings
-        logits = penalised(self.trace.logits(position), self.tokens.ids[: position + 1], settings.repetition_penalty)
-        return Choice(logits, settings, self.lm.vocabulary.labels, index)
+        return self._choice(position, self.view.settings)
 
     def offers(self, position: int) -> Choice:
         """What can follow ``position``, to be looked at: as ``choice``, but greedy sampling, which
         leaves one token, is shown as the distribution it takes the likeliest of."""
-        choice = self.choice(position)
-        return replace(choice, settings=Settings()) if choice.settings.greedy else choice
+        settings = self.view.settings
+        return self._choice(position, Settings() if settings.greedy else settings)
+
+    def _choice(self, position: int, settings: Settings) -> Choice:
+        index = max(0, position - (self.prompt_length - 1))
+        return shared_choice(self.trace, position, self.view.settings.repetition_penalty, settings, index)
 
     @property
     def trace_call(self) -> str:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 import model
-from model import LanguageModel, Tokens, Trace
-from model.choice import nucleus_sizes
+from model import LanguageModel, Settings, Tokens, Trace
+from model.choice import Choice, nucleus_sizes
 from model.context import Meeting, telling_head
 from model.edits import Edit
 from model.feed_forward import Neurons, Promotion, promotions
 from model.lens import LensColumn, LensGrid, lens_columns
 from model.overview import Overview, attention_overview
+from model.sampling import penalised
 from model.what_if import Reading, reading
 from pages.shared.in_line import waited_for
 from pages.shared.jobs import Jobs
@@ -126,6 +127,26 @@ def shared_reading(run: Trace) -> Reading:
     Every position's logits go into it, so that stepping through the heads must not do it again.
     """
     return results().get(("reading", _key_of(run)), lambda: Kept(reading(run), 32 * len(run))).value
+
+
+#: Bytes that a :class:`Choice` holds for each token of the vocabulary: its logits, their order, four distributions.
+_CHOICE_BYTES = 4 + 4 + 8 + 4 * 8
+
+
+def shared_choice(run: Trace, position: int, penalty: float, settings: Settings, index: int) -> Choice:
+    """What can follow a position, once for everybody: its stages sort the whole vocabulary.
+
+    Args:
+        penalty: the repetition penalty, which the logits bear already.
+        index: which number of the seed's generator draws.
+    """
+
+    def work() -> Kept:
+        logits = penalised(run.logits(position), run.tokens.ids[: position + 1], penalty)
+        choice = Choice(logits, settings, run.model.vocabulary.labels, index)
+        return Kept(choice, _CHOICE_BYTES * len(logits))
+
+    return results().get(("choice", position, penalty, settings, index, _key_of(run)), work).value
 
 
 def shared_nucleus(run: Trace, temperature: float) -> tuple:

@@ -60,14 +60,15 @@ def test_a_widget_begins_with_the_value_of_the_address_at_every_run():
 
 
 @pytest.mark.parametrize(
-    "slug, work", [("sampling", "nucleus_sizes"), ("layers", "promotions"), ("context", "telling_head")]
+    "slug, work",
+    [("home", "Choice"), ("sampling", "nucleus_sizes"), ("layers", "promotions"), ("context", "telling_head")],
 )
 def test_what_is_known_is_not_worked_out_again_by_a_rerun(slug, work, monkeypatch):
     page, really, calls = opened(slug), getattr(store, work), []
     monkeypatch.setattr(store, work, lambda *given: calls.append(given) or really(*given))
     page.run()
     assert not page.exception and not calls
-    store.results.clear()
+    store.results().clear()
     page.run()
     assert not page.exception and calls, "what nobody holds any more is worked out anew"
 
