@@ -33,6 +33,7 @@ def test_a_session_at_rest_keeps_no_run(slug, default_model):
     while working():
         for_work()
         page.run()
+    page.run()  # is told of the end
     results().clear()
     measurements().clear()
     gc.collect()
