@@ -207,8 +207,7 @@ def _admit() -> None:
         return
     if VISITORS.is_over_full:
         st.warning(
-            f"There is room for {VISITORS.most:,} visitors at once, and all places are taken. Load the page again when "
-            "somebody has left.",
+            f"All places of this server are taken ({VISITORS.most:,}). Load the page again when somebody has left.",
             icon=":material/group:",
         )
         st.stop()
