@@ -20,3 +20,5 @@ ENVIRONMENT = dict(os.environ)
 # idle machine both sides run about a fifth slower for it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# The longest text that the default model was made for, in this process: see long_texts.py.
+os.environ["EXPLAINER_MAX_TOKENS"] = "2048"

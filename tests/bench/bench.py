@@ -57,6 +57,11 @@ class Bench:
         once = model.tokenize(self.lm, TEXT).ids
         return [*once * (count // len(once) + 1)][:count]
 
+    def text(self, count: int) -> str:
+        """The text as long as ``count`` of its tokens reach."""
+        whole = TEXT * (count // len(model.tokenize(self.lm, TEXT)) + 1)
+        return whole[: model.tokenize(self.lm, whole)[count].start]
+
     @cached_property
     def browser(self) -> Browser:
         return self._stack.enter_context(running_browser())

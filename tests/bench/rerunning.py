@@ -19,7 +19,7 @@ LIMIT = 120
 def rows(bench: Bench) -> Iterator[Row]:
     """Every page: the first run and one more are not counted."""
     for page in PAGES.values():
-        script = _opened(page)
+        script = opened(page)
         times = repeated(script.run, RERUNS)
         if script.exception:
             raise RuntimeError(f"{page.name} shows an error: {script.exception[0].message}")
@@ -27,9 +27,11 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield Row(page.name, *by_clocks)
 
 
-def _opened(page: Page) -> AppTest:
-    """The page after its first run, with the default text."""
+def opened(page: Page, prompt: str | None = None) -> AppTest:
+    """The page after its first run, with the default text or another."""
     script = AppTest.from_file(str(ROOT / "app.py"), default_timeout=LIMIT)
     if page.slug != "home":
         script.switch_page(page.file)
+    if prompt is not None:
+        script.query_params["prompt"] = prompt
     return script.run()
