@@ -102,8 +102,8 @@ TOPICS = {
     "long": Topic(
         "Every page with a long text",
         "A text of two thousand tokens, where an ordinary server allows a quarter of that: the page's first run, in "
-        "which the model reads it, sometimes more than once, and one more run with nothing changed. The memory is what is "
-        "kept of it for everybody; what the page says instead, if it refuses a part, stands last.",
+        "which the model reads it, sometimes more than once, and one more run with nothing changed. The memory is what "
+        "is kept of it for everybody; what the page says instead, if it refuses a part, stands last.",
         long_texts.rows,
         ("Page", "First run", "Again", "Kept", "Said", ""),
     ),
