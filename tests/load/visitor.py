@@ -163,16 +163,20 @@ class Visitor:
 
     async def _read(self) -> None:
         async for data in self._socket:
-            self.received += len(data)
-            self.leaked |= {each for each in self._forbidden if each in data}
-            message = ForwardMsg.FromString(data)
-            if message.WhichOneof("type") == "ref_hash":
-                kept = self._cached[message.ref_hash]
-                kept.metadata.CopyFrom(message.metadata)
-                message = kept
-            elif message.metadata.cacheable:
-                self._cached[message.hash] = message
-            self._take(message)
+            self.receive(data)
+
+    def receive(self, data: bytes) -> None:
+        """Take one message of the server."""
+        self.received += len(data)
+        self.leaked |= {each for each in self._forbidden if each in data}
+        message = ForwardMsg.FromString(data)
+        if message.WhichOneof("type") == "ref_hash":
+            kept = self._cached[message.ref_hash]
+            kept.metadata.CopyFrom(message.metadata)
+            message = kept
+        elif message.metadata.cacheable:
+            self._cached[message.hash] = message
+        self._take(message)
 
     def _take(self, message: ForwardMsg) -> None:
         match message.WhichOneof("type"):
