@@ -163,3 +163,4 @@ class Runs:
         with self._lock:
             if key in self._runs:
                 self._runs[key].leave(visitor)
+        self._forget_the_ended()

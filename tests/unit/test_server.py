@@ -2,6 +2,7 @@
 
 import asyncio
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import streamlit as st
@@ -24,7 +25,8 @@ def asked(kind: str, **headers: str) -> tuple[list[dict], bool]:
         sent.append(message)
 
     scope = {"type": kind, "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
-    asyncio.run(server.Guard(app)(scope, None, send))
+    with ThreadPoolExecutor(1) as alone:  # where a browser test has run before, this thread has a loop that runs
+        alone.submit(lambda: asyncio.run(server.Guard(app)(scope, None, send))).result()
     return sent, bool(reached)
 
 
