@@ -50,9 +50,9 @@ def memory_figure(lesson: Lesson, plan: Plan, found: Outcome, name: str) -> None
 def read_aloud(plan: Plan, found: Outcome) -> None:
     """The plan's answer, with its numbers."""
     prose.read_aloud(
-        "<b>{verdict}</b> {with_} {requests}, the first token of {prompt:,} comes after {first}, then one every "
-        "{between}: {each} tokens a second for each user, {all} in all. A million tokens cost {cost_in} to read and "
-        "{cost_out} to write.",
+        "<b>{verdict}</b> {with_} {requests}, the first token comes {first} after a prompt of {prompt:,} tokens, then "
+        "one every {between}: {each} tokens a second for each user, {all} in all. A million tokens cost {cost_in} to "
+        "read and {cost_out} to write.",
         verdict=prose.literal(plan_words.verdict(plan, found)),
         with_=prose.Html("With" if plan.requests <= found.typical.requests else "If there were room, with"),
         requests=prose.literal(f"{plan_words.requests_word(plan.requests)} at once"),
