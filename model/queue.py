@@ -17,7 +17,9 @@ from model.errors import ModelBusy
 
 #: Seconds by which long work stands further back than it came. Somebody who waits for a page is
 #: served first, and long work, which asks for its next turn again and again, is never forgotten.
-BACKGROUND_LAG = 3.0
+#: With 3 s, a dozen measurements at once outranked the pages of a class; it must be less than the
+#: patience below.
+BACKGROUND_LAG = 20.0
 #: Turns whose waiting times are remembered.
 REMEMBERED = 10_000
 
