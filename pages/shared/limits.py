@@ -20,6 +20,8 @@ class Limits:
         tokens: of one text; 512 take the default model about a second on two cores.
         written: tokens that one press of a button writes at most.
         swept: tokens of a text whose heads, layers or positions are tried one by one.
+        one_pass: tokens of one pass of long work, for which everybody else waits: 2,048 take the
+            default model about six seconds on two cores.
         sessions: visitors at once; 0 is no bound.
         trace_mb: megabytes (10⁶ bytes) of finished runs and what was drawn from them, for everybody:
             a token of the default model takes about 0.2.
@@ -30,6 +32,7 @@ class Limits:
     tokens: int = _bound(512, "EXPLAINER_MAX_TOKENS", 1, 1_000_000, "tokens a text")
     written: int = _bound(48, "EXPLAINER_MAX_WRITTEN", 1, 4_096, "tokens written at once")
     swept: int = _bound(2_048, "EXPLAINER_MAX_SWEPT", 1, 1_000_000, "tokens of a text that is swept")
+    one_pass: int = _bound(2_048, "EXPLAINER_MAX_PASS", 128, 1_000_000, "tokens of one pass of long work")
     sessions: int = _bound(0, "EXPLAINER_MAX_SESSIONS", 0, 100_000, "visitors at once (0: no bound)")
     trace_mb: int = _bound(1_000, "EXPLAINER_TRACE_MB", 1, 10_000_000, "MB of finished runs kept")
     measurement_mb: int = _bound(300, "EXPLAINER_MEASUREMENT_MB", 1, 10_000_000, "MB of measurements kept")

@@ -18,6 +18,7 @@ from model.machine import (
 from model.published import gpus
 from pages.shared import anatomy, prose
 from pages.shared.frame import Lesson
+from pages.shared.limits import LIMITS
 from pages.shared.store import Points
 from viz import machine as figures
 from viz.machine import Reached, Roof, Timed
@@ -28,8 +29,8 @@ GPUS = ("NVIDIA RTX 4090", "NVIDIA H100 SXM")
 
 
 def sweep_lengths(lesson: Lesson) -> list[int]:
-    """Lengths that the model was made for."""
-    return lengths_up_to(max(1, min(LONGEST, lesson.lm.architecture.positions - DECODES)))
+    """Lengths that the model was made for, and this server allows."""
+    return lengths_up_to(max(1, min(LONGEST, LIMITS.one_pass, lesson.lm.architecture.positions - DECODES)))
 
 
 def sweep_progress(points: Points) -> tuple[float, str]:

@@ -16,12 +16,13 @@ from model.recall import (
 )
 from pages.shared import anatomy, frame, prose
 from pages.shared.frame import Lesson
+from pages.shared.limits import LIMITS
 from pages.shared.recall_maps import COLUMNS, SHORT, maps
 from pages.shared.state import View
 from pages.shared.store import Points, gathered
 from pages.shared.talks import no_template_note
 
-REACHES = (128, 256, 512, 1024, 2048)
+REACHES = tuple(reach for reach in (128, 256, 512, 1024, 2048) if reach <= LIMITS.one_pass)
 #: Other sentences of the same form, one of which is asked for.
 LOOK_ALIKES = " ".join(
     f"The secret code of the {place} is {code}."
@@ -113,6 +114,7 @@ def _controls(lesson: Lesson) -> None:
     with answer:
         frame.bound_widget(st.text_input, view, "fact_goal", "and goes on", max_chars=LONGEST_ANSWER)
     with reach:
+        view.reach = min(view.reach, REACHES[-1])  # a link may come from a server that allows more
         frame.bound_widget(
             st.selectbox, view, "reach", "Up to … tokens of filler", options=REACHES, format_func="{:,}".format
         )

@@ -18,12 +18,13 @@ def test_every_bound_has_a_name():
         "EXPLAINER_MAX_TOKENS": "100",
         "EXPLAINER_MAX_WRITTEN": "8",
         "EXPLAINER_MAX_SWEPT": "32",
+        "EXPLAINER_MAX_PASS": "256",
         "EXPLAINER_MAX_SESSIONS": "40",
         "EXPLAINER_TRACE_MB": "500",
         "EXPLAINER_MEASUREMENT_MB": "50",
         "EXPLAINER_IDLE_SECONDS": "60",
     }
-    assert limits_from(environment) == Limits(100, 8, 32, 40, 500, 50, 60)
+    assert limits_from(environment) == Limits(100, 8, 32, 256, 40, 500, 50, 60)
 
 
 @pytest.mark.parametrize("text", ["many", "-1", "0", "1e3", "3.5", "٣", "9" * 30, "1_000"])
