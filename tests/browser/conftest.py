@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -111,6 +112,8 @@ def visit(browser):
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
+        own = {urlsplit(address).netloc, ""}  # data and blob addresses name no host
+        page.on("request", lambda request: wrong.append(request.url) if urlsplit(request.url).netloc not in own else 0)
         if refuse_dialogs:
             page.on("dialog", lambda dialog: wrong.append(f"a script ran: {dialog.message}"))
         page.goto(address)

@@ -62,19 +62,13 @@ def test_an_upload_without_the_token_is_refused(server):
     )
 
 
-def test_every_page_loads_from_this_server_alone(server, visit):
-    """Under the policy the browser would log what it refuses, and that fails the test."""
-    page = visit(server)
-    asked = []
-    page.on("request", lambda request: asked.append(urlsplit(request.url)))
+def test_every_page_comes_with_its_policy(server):
+    """What it forbids, the browser logs, and that fails any test that visits a page; as does a foreign request."""
     for slug in PAGES:
-        response = page.goto(f"{server}{PATHS[slug]}")
-        assert response.headers["content-security-policy"] == app_server._HEADERS["Content-Security-Policy"]
-        assert response.headers["x-content-type-options"] == "nosniff"
-        expect(page.get_by_role("heading", name="Where it stops being true")).to_be_visible()
-        settled(page)
-    assert len(asked) > len(PAGES)
-    assert {each.netloc for each in asked if each.scheme not in ("data", "blob")} == {urlsplit(server).netloc}
+        status, headers = answer(f"{server}{PATHS[slug]}")
+        assert status == 200
+        assert headers["Content-Security-Policy"] == app_server._HEADERS["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 #: About 400 tokens of what most wants to be a script, a picture or a link.

@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
 from tests.pages.app import button, measured, opened, said
+from tests.pages.waiting import working
 
 pytestmark = pytest.mark.default_model
 
@@ -36,6 +37,8 @@ def test_the_first_screen_is_a_finished_run(finished):
 
 
 def test_a_step_moved_runs_no_model(finished, monkeypatch, default_model):
+    for thread in working():  # what an earlier test has left behind
+        thread.join()
     passes = []
     hook = type(default_model.module).forward
     monkeypatch.setattr(

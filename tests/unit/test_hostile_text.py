@@ -40,7 +40,7 @@ def whole(text: str, tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=ANY_TEXT)
 def test_any_text_is_tokenised_whole(name, text):
     tokenizer = TOKENIZERS[name]()
@@ -62,7 +62,7 @@ def test_every_naughty_string_is_tokenised_whole(name):
 
 
 @pytest.mark.default_model
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=ANY_TEXT)
 def test_any_text_is_tokenised_whole_for_the_default_model(default_model, text):
     whole(text, model.tokenize(default_model, text))
