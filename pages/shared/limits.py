@@ -24,7 +24,8 @@ class Limits:
             default model about six seconds on two cores.
         sessions: visitors at once; 0 is no bound.
         trace_mb: megabytes (10⁶ bytes) of finished runs and what was drawn from them, for everybody:
-            a token of the default model takes about 0.2.
+            a token of the default model takes about 0.33. A page that compares runs of 2,000 tokens
+            needs 4,000 to keep them all; with less it has them read again.
         measurement_mb: the same of measurements.
         idle: seconds after which what nobody has looked at is dropped.
     """
