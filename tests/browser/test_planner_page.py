@@ -63,6 +63,7 @@ def test_the_longest_report_prints_on_one_sheet(visit, server, tmp_path, browser
     for place in range(6):
         page.get_by_role("textbox", name=re.compile("In words")).nth(place).fill(WIDE)
         page.keyboard.press("Tab")
+        expect(page.get_by_text(f"{place + 1} of 6 questions are answered")).to_be_visible()
         settled(page)
     html = report_of(page, "Report to print (HTML)", tmp_path)
     assert html.count(WIDE) == 6
