@@ -88,15 +88,15 @@ class Turns:
                 self._running = None
                 self._moved.notify_all()
 
-    def before(self, thread: int) -> int | None:
-        """How many are served before ``thread``, the one that runs included; None if it does not wait."""
+    def before(self, thread: int | None) -> int | None:
+        """How many are served before ``thread``, the one that runs included; None if it does not wait, as no thread."""
         with self._moved:
             for place, each in enumerate(self._line):
                 if each.thread == thread:
                     return place + (self._running is not None)
         return None
 
-    def leave(self, thread: int) -> None:
+    def leave(self, thread: int | None) -> None:
         """Let ``thread`` wait no longer: its :meth:`take` raises. One that runs is not disturbed."""
         with self._moved:
             for each in self._line:

@@ -97,8 +97,7 @@ anatomy.try_presets(
         ("One decode", "Step 1: one row, all others read from the cache.", {"step": 1}),
     ],
 )
-if measuring.written() is not None:
-    parts.check(lesson, measuring.written())
+parts.check(lesson, measuring.written())
 anatomy.limit(
     "These are times of one small model on one machine, for one visitor at a time, in 32 bit. A large model on a GPU "
     "is faster by orders of magnitude, and its server puts many requests into one pass. What carries over is the "

@@ -14,6 +14,7 @@ import streamlit as st
 from model import ExplainerError
 from pages.shared import prose
 from pages.shared.frame import Lesson
+from pages.shared.runs import GRACE
 from pages.shared.store import leave, look_at, measurements
 from pages.shared.visitors import VISITORS
 
@@ -67,8 +68,11 @@ LOOK_EVERY, AT_ONCE = 0.3, 4
 
 
 def _look_every() -> float:
-    """Seconds between two looks, so that all who are here look no oftener than a few would."""
-    return LOOK_EVERY * max(1.0, VISITORS.present / AT_ONCE)
+    """Seconds between two looks, so that all who are here look no oftener than a few would.
+
+    But often enough that who looks is not taken to have gone.
+    """
+    return min(LOOK_EVERY * max(1.0, VISITORS.present / AT_ONCE), GRACE / 2)
 
 
 def measured(

@@ -317,8 +317,10 @@ def proof(lesson: Lesson, measurement: Measurement | None) -> None:
     )
 
 
-def check(lesson: Lesson, writing: TimedWriting) -> None:
-    """One prediction."""
+def check(lesson: Lesson, writing: TimedWriting | None) -> None:
+    """One prediction, when something has been written."""
+    if writing is None:
+        return
     held = len(lesson.tokens) + len(writing.passes) - 1
 
     def because() -> None:

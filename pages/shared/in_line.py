@@ -23,7 +23,7 @@ def waited_for(job: Job) -> Any:
     Raises:
         whatever the work raised, except that the model is busy.
     """
-    if st.session_state.get("left_line") == job.key:
+    if st.session_state.pop("left_line", None) == job.key:
         _stop("You left the queue; your text is still here.")
     wait([job.future], SILENT)
     if not job.future.done():
@@ -59,7 +59,6 @@ def _leave(key) -> None:
 
 def _stop(why: str) -> None:
     """End the page here, with a way to ask again."""
-    st.session_state.pop("left_line", None)
     st.warning(prose.plain(why), icon=":material/hourglass_top:")
     st.button("Run it now", key="into_line", type="primary")
     st.stop()

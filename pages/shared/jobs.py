@@ -36,12 +36,11 @@ class Job:
     @property
     def before(self) -> int | None:
         """How many are served before this; None if it does not wait for the model."""
-        return None if self._thread is None else self._turns.before(self._thread)
+        return self._turns.before(self._thread)
 
     def give_up(self) -> None:
         """Leave the queue, if it still waits there."""
-        if self._thread is not None:
-            self._turns.leave(self._thread)
+        self._turns.leave(self._thread)
 
     def run(self, work: Callable[[], Any]) -> None:
         """Do the work, in the thread that calls this."""

@@ -11,20 +11,17 @@ from pages.shared.frame import Lesson
 WRITTEN, TAKES = 16, 3
 
 
-def writing(lesson: Lesson, show: Callable[[Measurement], None], button: str, both: bool = False) -> Measurement | None:
+def writing(lesson: Lesson, show: Callable[[Measurement], None], button: str, both: bool = False) -> None:
     """Write on from the text, timed, on the page: once for everybody, and shown while it grows.
 
     Args:
         show: draws what has been measured so far.
         button: what the button says that begins it.
         both: with the cache and without; that takes long, so it waits for the button.
-
-    Returns:
-        What has been measured, or None before the first pass.
     """
     lm, view, tokens = lesson.lm, lesson.view, lesson.tokens
     drawn = len(view.continuation)
-    return anatomy.measured(
+    anatomy.measured(
         ("writing", lm.key, lm.device, lm.dtype, tokens.ids, view.settings, drawn, both),
         "both_ways" if both else "writing",
         lambda: measure_writing(lm, tokens, view.settings, tokens=WRITTEN, takes=TAKES, both=both, first_number=drawn),

@@ -1,13 +1,14 @@
 """Who waits for the model sees the line and can leave it; a full room says so."""
 
 from concurrent.futures import Future
+from contextlib import ExitStack
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from model import ModelBusy
-from pages.shared import frame
+from pages.shared import anatomy, frame, runs
 from pages.shared.visitors import Visitors
 from tests.pages.test_pages import opened
 
@@ -76,3 +77,13 @@ def test_a_full_room_lets_nobody_else_in(monkeypatch):
             assert "All places of this server are taken (1)" in late.warning[0].value and not late.get("bidi_component")
             assert not inside.run().warning, "who is in stays in"
         assert not late.run().warning, "a place was free"
+
+
+def test_a_full_room_looks_seldom_but_is_not_taken_to_have_gone(monkeypatch):
+    for present, seconds in ((1, anatomy.LOOK_EVERY), (30, 2.25), (1_000, runs.GRACE / 2)):
+        room = Visitors(0)
+        monkeypatch.setattr(anatomy, "VISITORS", room)
+        with ExitStack() as here:
+            for _ in range(present):
+                here.enter_context(room.visit())
+            assert anatomy._look_every() == pytest.approx(seconds)
