@@ -70,10 +70,11 @@ class HeadView:
         """Positions along the side of one cell of the whole map."""
         return -(-len(self.run) // CELLS)
 
-    def around(self, key: int) -> tuple[range, range]:
-        """The queries and the keys around the selected cell, for a map that is too large to be read."""
+    def close(self, key: int) -> tuple[range, range]:
+        """The queries and the keys shown cell by cell: all, or of a long text those around the selected cell."""
         n = len(self.run)
-        return window_around(self.query, n, CLOSE), window_around(key, n, CLOSE)
+        most = n if self.block == 1 else CLOSE
+        return window_around(self.query, n, most), window_around(key, n, most)
 
     @property
     def most(self) -> float:

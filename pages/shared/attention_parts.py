@@ -125,7 +125,7 @@ def map_figure(lesson: Lesson, look: HeadView, kind: str) -> None:
         "most": look.most,
         "theme": lesson.theme,
     }
-    queries, keys = (range(len(look.run)),) * 2 if look.block == 1 else look.around(key)
+    queries, keys = look.close(key)
     close = values[queries.start : queries.stop, keys.start : keys.stop]
     if look.block > 1:
         _whole_map(lesson, look, kind, common)
