@@ -136,7 +136,8 @@ def attention_row(
             hovertemplate="%{y:.4f}<extra></extra>",
         )
     )
-    x = token_axis(labels, "key: the token looked at", most=24)
+    # Left to itself plotly turns labels the other way, and drops the last one where it leaves the figure.
+    x = token_axis(labels, "key: the token looked at", most=24) | {"tickangle": -45 if len(labels) > 6 else 0}
     most = max(0.05, 1.15 * float(weights.max()))
     y = {"title": "attention weight", "rangemode": "tozero", "range": [0, most]}
     return styled(figure, theme, 240, x, y, clickmode="event+select", bargap=0.25)
